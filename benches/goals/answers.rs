@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::facts::release;
 use crate::facts_corpus::python;
 use crate::http::{Client, Server, free_address, key_header, serve};
+use crate::load::{CONNECTIONS, Load, require};
 use crate::measure::{finish, in_turn};
 use crate::{Result, Skipped, corpus};
 
@@ -19,6 +20,8 @@ const AREAS: usize = 500;
 const REPEATS: usize = 20;
 /// Clock ticks in a second, the same on every Linux.
 const TICKS: f64 = 100.0;
+/// How long a server is under load in a round.
+const SECONDS: &str = "2";
 
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
@@ -30,7 +33,7 @@ pub fn bench() -> Result<()> {
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
     let ours = Asked { server, headers: key, path: |zcta| format!("/v1/geo-demographics/locations/{zcta}") };
     let expected = areas.iter().map(|zcta| ours.figures(zcta)).collect::<Result<Vec<_>>>()?;
-    println!("  {AREAS} profiles over one connection; of each every server has the same metrics, values, margins and record ids");
+    println!("  {AREAS} profiles of each every server has the same metrics, values, margins and record ids");
     for (name, start) in PEERS {
         let peer = match start(&tables, &areas[0]) {
             Err(error) if error.is::<Skipped>() => {
@@ -46,6 +49,13 @@ pub fn bench() -> Result<()> {
         }
         let pair = in_turn(ROUNDS, " µs", || peer.cost(&areas, 1), || ours.cost(&areas, REPEATS))?;
         println!("    {name:<22}  {}; pubdata serve {}; ratio {}", pair.ours, pair.peer, pair.ratio);
+        if let Err(missing) = require(&[("wrk", "-v")]) {
+            println!("    over {CONNECTIONS} connections: skipped: {missing}");
+            continue;
+        }
+        let (of_peer, of_ours) = (peer.load(&areas, "peer")?, ours.load(&areas, "ours")?);
+        let pair = in_turn(ROUNDS, " µs", || peer.cost_under(&of_peer), || ours.cost_under(&of_ours))?;
+        println!("      over {CONNECTIONS} connections  {}; pubdata serve {}; ratio {}", pair.ours, pair.peer, pair.ratio);
     }
     corpus::remove(&tables)
 }
@@ -124,7 +134,19 @@ impl Asked {
         Ok(figures)
     }
 
-    /// Processor time of the server for each answer, in microseconds.
+    /// The same requests, for many connections.
+    fn load(&self, areas: &[String], name: &str) -> Result<Load> {
+        Load::new(corpus::folder().join(format!("answers-{name}.lua")), areas.iter().map(|zcta| (self.path)(zcta)), &self.headers)
+    }
+
+    /// Processor time of the server for each answer over many connections, in microseconds.
+    fn cost_under(&self, load: &Load) -> Result<f64> {
+        let before = self.server.ticks()?;
+        let answered = load.send(&self.server.address, SECONDS, None)?;
+        Ok((self.server.ticks()? - before) / TICKS * 1e6 / answered.requests)
+    }
+
+    /// Processor time of the server for each answer over one connection, in microseconds.
     fn cost(&self, areas: &[String], repeats: usize) -> Result<f64> {
         let mut client = Client::connect(&self.server.address)?;
         let count = repeats * areas.len();

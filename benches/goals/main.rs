@@ -13,6 +13,7 @@ mod facts;
 mod facts_corpus;
 mod growth;
 mod http;
+mod load;
 mod lookup;
 mod measure;
 mod memory;

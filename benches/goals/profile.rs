@@ -1,26 +1,20 @@
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::corpus;
-use crate::http::{Client, REQUEST_ID, Server, free_address, key_header, pinned, serve};
-use crate::measure::{finish, in_turn, threads};
+use crate::http::{Client, Server, free_address, key_header, pinned, serve};
+use crate::load::{CONNECTIONS, Load, require};
+use crate::measure::{in_turn, threads};
 use crate::{Result, Skipped};
 
 const ROUNDS: usize = 5;
 const SECONDS: &str = "4";
-const CONNECTIONS: &str = "32";
 const PATH: &str = "/v1/geo-demographics/locations/";
 
 /// Requests per second of the profile endpoint and of nginx with the same answers as files, each on one processor; the load comes from
 /// another one.
 pub fn bench() -> Result<()> {
-    for (program, option) in [("nginx", "-v"), ("wrk", "-v"), ("taskset", "--version")] {
-        if Command::new(program).arg(option).output().is_err() {
-            return Err(Skipped(format!("{program} is not installed (Debian packages nginx, wrk, util-linux)")).into());
-        }
-    }
+    require(&[("nginx", "-v"), ("wrk", "-v"), ("taskset", "--version")])?;
     if threads() < 2 {
         return Err(Skipped("the server and its load need two processors".to_owned()).into());
     }
@@ -37,9 +31,11 @@ pub fn bench() -> Result<()> {
         zctas.len(),
         bytes as f64 / 1e3 / zctas.len() as f64
     );
-    let script = root.join("load.lua");
-    fs::write(&script, load_script(&zctas, &key))?;
-    let pair = in_turn(ROUNDS, " requests/s", || load(&server.address, &script), || load(&nginx.address, &script))?;
+    // Every ZCTA, in an order that jumps about.
+    let paths = (0..zctas.len()).map(|index| format!("{PATH}{}", zctas[index * 7_919 % zctas.len()]));
+    let load = Load::new(root.join("load.lua"), paths, &key)?;
+    let rate = |server: &Server| Ok(load.send(&server.address, SECONDS, Some(1))?.per_second);
+    let pair = in_turn(ROUNDS, " requests/s", || rate(&server), || rate(&nginx))?;
     println!("    pubdata serve           {}", pair.ours);
     println!("    nginx, the same files   {}", pair.peer);
     println!("    ratio                   {}", pair.ratio);
@@ -96,28 +92,4 @@ fn start_nginx(root: &Path, first: &str) -> Result<Server> {
     let mut command = pinned(Some(0), "sh");
     command.args(["-c", "ulimit -n $(ulimit -Hn); exec nginx \"$@\"", "sh"]).arg("-p").arg(root).arg("-c").arg(file("nginx.conf"));
     Server::start(&mut command, &address, &format!("{PATH}{first}"))
-}
-
-/// Asks for every ZCTA in an order that jumps about.
-fn load_script(zctas: &[String], key: &str) -> String {
-    let (name, value) = key.trim_end().split_once(": ").unwrap_or_default();
-    let mut script = format!("local headers = {{ ['{name}'] = '{value}', ['X-Request-Id'] = '{REQUEST_ID}' }}\nlocal requests = {{\n");
-    for index in 0..zctas.len() {
-        let zcta = &zctas[index * 7_919 % zctas.len()];
-        writeln!(script, "'{PATH}{zcta}',").expect("text can be written");
-    }
-    script.push_str("}\nfunction init(args) for i, path in ipairs(requests) do requests[i] = wrk.format('GET', path, headers) end end\n");
-    script.push_str("local next = 0\nfunction request() next = next % #requests + 1; return requests[next] end\n");
-    script
-}
-
-fn load(address: &str, script: &Path) -> Result<f64> {
-    let mut command = pinned(Some(1), "wrk");
-    command.args(["-t", "1", "-c", CONNECTIONS, "-d", SECONDS, "-s"]).arg(script).arg(format!("http://{address}/"));
-    let printed = String::from_utf8(finish(&mut command, &[0])?.stdout)?;
-    if printed.contains("Non-2xx") || printed.contains("Socket errors") {
-        return Err(format!("failed answers under load:\n{printed}").into());
-    }
-    let rate = printed.lines().find_map(|line| line.strip_prefix("Requests/sec:")).ok_or("wrk prints no rate")?;
-    Ok(rate.trim().parse()?)
 }

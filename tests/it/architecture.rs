@@ -145,6 +145,7 @@ const CRATES: &[(&str, &str)] = &[
     ("tower-http", "serve"),
     ("tracing", ANYWHERE),
     ("tracing-subscriber", "cli main"),
+    ("twox-hash", "store"),
     ("unicode-normalization", "canonical"),
     ("uuid", "publish"),
     ("zip", "decode"),

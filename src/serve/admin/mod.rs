@@ -5,9 +5,8 @@ mod keys;
 mod status;
 mod usage;
 
-use futures_util::FutureExt;
-
 use crate::serve::http::endpoint::{Family, Placeholder, Tag};
+use crate::serve::release::loaded::NOTHING;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
@@ -15,7 +14,7 @@ pub static FAMILY: Family = Family {
         name: "Administration",
         description: "Keys, their use and the state of the server, for an operator who asks from afar. Keys are made and revoked here; nothing else can be changed.",
     },
-    load: |_, _, _| async { Ok(()) }.boxed(),
+    load: NOTHING,
     endpoints: &[keys::ENDPOINT, keys::CREATE, keys::REVOKE, usage::ENDPOINT, status::ENDPOINT],
     placeholders: &[Placeholder {
         name: "key_id",

@@ -15,9 +15,8 @@ mod release;
 mod releases;
 mod table;
 
-use futures_util::FutureExt;
-
 use crate::serve::http::endpoint::{Family, Placeholder, Tag};
+use crate::serve::release::loaded::NOTHING;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
@@ -25,7 +24,7 @@ pub static FAMILY: Family = Family {
         name: "Datasets and releases",
         description: "Whole datasets as Parquet or CSV, what each release holds and what changed, and a record through the releases.",
     },
-    load: |_, _, _| std::future::ready(Ok(())).boxed(),
+    load: NOTHING,
     endpoints: &[
         catalog::ENDPOINT,
         datasets::ENDPOINT,

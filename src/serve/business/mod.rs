@@ -16,7 +16,7 @@ use table::Businesses;
 /// What the route table takes.
 pub static FAMILY: Family = Family {
     tag: Tag { name: "Businesses", description: "Businesses as state registries publish them, found by name, number or agent." },
-    load: |reader, _, tables| load(reader, tables).boxed(),
+    load: |reader, _, _| load(reader).boxed(),
     endpoints: &[search::ENDPOINT, entity::ENDPOINT],
     placeholders: &[Placeholder {
         name: "entity_id",
@@ -26,12 +26,13 @@ pub static FAMILY: Family = Family {
     }],
 };
 
-async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
-    let Some(businesses) = Businesses::load(reader).await? else { return Ok(()) };
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
+    let Some(businesses) = Businesses::load(reader).await? else { return Ok(tables) };
     businesses.rows.prepare(reader).await?;
     businesses.officers.prepare(reader).await?;
     tracing::debug!(bytes = businesses.index.size_bytes(), "indexed businesses");
     tables.watch(&businesses.index);
     tables.insert(businesses);
-    Ok(())
+    Ok(tables)
 }

@@ -112,86 +112,15 @@ impl MetricTable {
     /// # Errors
     /// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
     pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Self> {
-        let place = part.path.as_str();
         let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
-        let table = Table::read(bytes.clone(), &columns, place)?;
-        // Releases of before have none.
-        let approximate = table.decimals("moe_approximate").ok();
-        let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
-        let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
-        if (values.scale(), moes.scale()) != (1, 1) {
-            return Err(Error::store(format!("{place}: estimates are expected in tenths")));
-        }
-        let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
-        let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
-        let years = table.int32s("vintage_year")?;
-        let vintage_year = if table.rows() > 0 { years.value(0) } else { part.partition.get("vintage_year").and_then(|year| year.parse().ok()).unwrap_or(0) };
-        let sources = SourceColumns::of(&table)?;
-
-        let positions: HashMap<&str, usize> = metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect();
-        let metric_count = metric_keys.len();
-        let (mut codes, mut area_names, mut cells) = (AreaCodes::default(), Vec::new(), Vec::new());
-        let (mut words, mut descriptors, mut first_rows) = (Dictionary::default(), Vec::new(), Vec::new());
-        let mut usual: Vec<Option<u16>> = vec![None; metric_count];
-        let mut shared = Numbers::default();
-        for row in 0..table.rows() {
-            if codes.push(areas.at(row)).context(|| place.to_owned())? {
-                area_names.push(names.get(row).map(Box::from));
-                cells.resize(codes.len() * metric_count, EMPTY);
-            }
-            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
-            let position = *positions.get(metrics.at(row)).ok_or_else(unknown)?;
-            let descriptor = match usual[position] {
-                Some(number) if sources.is_like(row, &descriptors[usize::from(number)]) => number,
-                _ => {
-                    let known = descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
-                    numbered(known.unwrap_or_else(|| {
-                        descriptors.push(sources.descriptor(row));
-                        first_rows.push(row);
-                        descriptors.len() - 1
-                    }))?
-                }
-            };
-            usual[position].get_or_insert(descriptor);
-            let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
-            let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
-            let shared = shared.number(Shared {
-                metric: numbered(position)?,
-                descriptor,
-                qualifier: words.number(qualifiers.get(row))?,
-                null_reason: words.number(reasons.get(row))?,
-                moe_status: words.number(statuses.get(row))?,
-                warnings: words.number(warning_list.as_deref())?,
-            })?;
-            cells[(codes.len() - 1) * metric_count + position] = Cell {
-                value: decimal(&values),
-                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
-                shared,
-                validation_status: words.number(verdicts.get(row))?,
-            };
-        }
-        let origins = origins.of_rows(part, bytes, &first_rows)?;
-        for (descriptor, origin) in descriptors.iter_mut().zip(origins) {
+        let mut made = Builder::new(metric_keys);
+        Table::each(bytes.clone(), &columns, &part.path, |table| made.add(table, area_column, &part.path))?;
+        let origins = origins.of_rows(part, bytes, &made.first_rows)?;
+        for (descriptor, origin) in made.descriptors.iter_mut().zip(origins) {
             descriptor.origin = Some(origin);
         }
-        let text = |shared: &Shared| {
-            let descriptor: &Descriptor = &descriptors[usize::from(shared.descriptor)];
-            MetricText::new(&MetricSays {
-                key: &metric_keys[usize::from(shared.metric)],
-                unit: &descriptor.unit,
-                is_derived: descriptor.is_derived,
-                moe_status: words.text(shared.moe_status).unwrap_or_default(),
-                qualifier: words.text(shared.qualifier),
-                null_reason: words.text(shared.null_reason),
-                universe_and_source: Some(&descriptor.universe_and_source),
-                warnings: words.text(shared.warnings),
-            })
-        };
-        let shared = shared.all;
-        let texts = shared.iter().map(text).collect();
-        let vintage_text = vintage_year.to_string();
-        let vintage = json_text(|json| write_vintage(json, vintage_year));
-        Ok(Self { vintage_year, vintage_text, vintage, codes, names: area_names, cells, shared, texts, usual, descriptors, words, metric_count })
+        let vintage_year = made.vintage_year.or_else(|| part.partition.get("vintage_year")?.parse().ok()).unwrap_or(0);
+        Ok(made.finish(vintage_year))
     }
 
     /// Number of areas.
@@ -248,6 +177,132 @@ impl MetricTable {
 
 fn figure(tenths: i64) -> Option<i64> {
     (tenths != NONE).then_some(tenths)
+}
+
+/// What was read of a part so far.
+struct Builder<'a> {
+    metric_keys: &'a [String],
+    positions: HashMap<&'a str, usize>,
+    rows: usize,
+    vintage_year: Option<i32>,
+    codes: AreaCodes,
+    names: Vec<Option<Box<str>>>,
+    cells: Vec<Cell>,
+    shared: Numbers,
+    usual: Vec<Option<u16>>,
+    descriptors: Vec<Descriptor>,
+    /// The first row of each descriptor.
+    first_rows: Vec<usize>,
+    words: Dictionary,
+}
+
+impl<'a> Builder<'a> {
+    fn new(metric_keys: &'a [String]) -> Self {
+        Self {
+            metric_keys,
+            positions: metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect(),
+            rows: 0,
+            vintage_year: None,
+            codes: AreaCodes::default(),
+            names: Vec::new(),
+            cells: Vec::new(),
+            shared: Numbers::default(),
+            usual: vec![None; metric_keys.len()],
+            descriptors: Vec::new(),
+            first_rows: Vec::new(),
+            words: Dictionary::default(),
+        }
+    }
+
+    /// Adds the rows of a piece.
+    fn add(&mut self, table: &Table, area_column: &str, place: &str) -> Result<()> {
+        // Releases of before have none.
+        let approximate = table.decimals("moe_approximate").ok();
+        let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
+        let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
+        if (values.scale(), moes.scale()) != (1, 1) {
+            return Err(Error::store(format!("{place}: estimates are expected in tenths")));
+        }
+        let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
+        let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
+        let sources = SourceColumns::of(table)?;
+        if self.vintage_year.is_none() && table.rows() > 0 {
+            self.vintage_year = Some(table.int32s("vintage_year")?.value(0));
+        }
+        let metric_count = self.metric_keys.len();
+        for row in 0..table.rows() {
+            if self.codes.push(areas.at(row)).context(|| place.to_owned())? {
+                self.names.push(names.get(row).map(Box::from));
+                self.cells.resize(self.codes.len() * metric_count, EMPTY);
+            }
+            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
+            let position = *self.positions.get(metrics.at(row)).ok_or_else(unknown)?;
+            let descriptor = match self.usual[position] {
+                Some(number) if sources.is_like(row, &self.descriptors[usize::from(number)]) => number,
+                _ => {
+                    let known = self.descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
+                    numbered(known.unwrap_or_else(|| {
+                        self.descriptors.push(sources.descriptor(row));
+                        self.first_rows.push(self.rows + row);
+                        self.descriptors.len() - 1
+                    }))?
+                }
+            };
+            self.usual[position].get_or_insert(descriptor);
+            let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
+            let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
+            let words = &mut self.words;
+            let shared = self.shared.number(Shared {
+                metric: numbered(position)?,
+                descriptor,
+                qualifier: words.number(qualifiers.get(row))?,
+                null_reason: words.number(reasons.get(row))?,
+                moe_status: words.number(statuses.get(row))?,
+                warnings: words.number(warning_list.as_deref())?,
+            })?;
+            self.cells[(self.codes.len() - 1) * metric_count + position] = Cell {
+                value: decimal(&values),
+                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+                shared,
+                validation_status: words.number(verdicts.get(row))?,
+            };
+        }
+        self.rows += table.rows();
+        Ok(())
+    }
+
+    fn finish(self, vintage_year: i32) -> MetricTable {
+        let Self { metric_keys, descriptors, words, .. } = self;
+        let text = |shared: &Shared| {
+            let descriptor: &Descriptor = &descriptors[usize::from(shared.descriptor)];
+            MetricText::new(&MetricSays {
+                key: &metric_keys[usize::from(shared.metric)],
+                unit: &descriptor.unit,
+                is_derived: descriptor.is_derived,
+                moe_status: words.text(shared.moe_status).unwrap_or_default(),
+                qualifier: words.text(shared.qualifier),
+                null_reason: words.text(shared.null_reason),
+                universe_and_source: Some(&descriptor.universe_and_source),
+                warnings: words.text(shared.warnings),
+            })
+        };
+        let shared = self.shared.all;
+        let texts = shared.iter().map(text).collect();
+        MetricTable {
+            vintage_year,
+            vintage_text: vintage_year.to_string(),
+            vintage: json_text(|json| write_vintage(json, vintage_year)),
+            codes: self.codes,
+            names: self.names,
+            cells: self.cells,
+            shared,
+            texts,
+            usual: self.usual,
+            descriptors,
+            words,
+            metric_count: metric_keys.len(),
+        }
+    }
 }
 
 /// Numbers for what cells share, each different one once.

@@ -34,7 +34,7 @@ pub static FAMILY: Family = Family {
         name: "Areas",
         description: "Survey estimates of ZCTAs and counties with their published margins of error, the schools near them, and comparisons by the Bureau's own test.",
     },
-    load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
+    load: |reader, contracts, of_all| load(reader, contracts, of_all).boxed(),
     endpoints: &[
         profile::ENDPOINT,
         demographics::ENDPOINT,
@@ -53,16 +53,17 @@ pub static FAMILY: Family = Family {
     ],
 };
 
-async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {
+async fn load(reader: PartReader<'_>, contracts: &Contracts, of_all: &Tables) -> Result<Tables> {
     let own = GeoTables::load(reader, contracts).await?;
-    let geo = Geo { zctas: tables.get::<Places>().and_then(|places| places.zctas.as_ref()), ..Geo::of_tables(&own) };
+    let geo = Geo { zctas: of_all.get::<Places>().and_then(|places| places.zctas.as_ref()), ..Geo::of_tables(&own) };
     let texts = geo.zctas.zip(geo.zcta_metrics.last()).map(|(places, table)| {
         let area = |row| Area { kind: AreaKind::Zcta, code: places.codes.at(row), table, area: None, place: Some((places, row)) };
         GeographyTexts::new(places.codes.len(), table.vintage_year, |row, json| area(row).write_geography(&geo, json))
     });
+    let mut tables = Tables::default();
     tables.insert(own);
     if let Some(texts) = texts {
         tables.insert(texts);
     }
-    Ok(())
+    Ok(tables)
 }

@@ -22,17 +22,18 @@ pub static FAMILY: Family = Family {
         name: "Licenses",
         description: "Professional and contractors' licenses as state boards publish them: verification by number, and search by name.",
     },
-    load: |reader, _, tables| load(reader, tables).boxed(),
+    load: |reader, _, _| load(reader).boxed(),
     endpoints: &[verify::ENDPOINT, search::ENDPOINT],
     placeholders: &[],
 };
 
-async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
-    let Some(licenses) = Licenses::load(reader).await? else { return Ok(()) };
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
+    let Some(licenses) = Licenses::load(reader).await? else { return Ok(tables) };
     licenses.rows.prepare(reader).await?;
     licenses.actions.prepare(reader).await?;
     tracing::debug!(bytes = licenses.index.size_bytes(), "indexed licenses");
     tables.watch(&licenses.index);
     tables.insert(licenses);
-    Ok(())
+    Ok(tables)
 }

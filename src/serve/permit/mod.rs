@@ -26,7 +26,7 @@ pub static FAMILY: Family = Family {
         name: "Permits, contractors, properties",
         description: "Building permits as cities publish them, the licenses they are linked to, and the properties they are about.",
     },
-    load: |reader, _, tables| load(reader, tables).boxed(),
+    load: |reader, _, _| load(reader).boxed(),
     endpoints: &[search::ENDPOINT, contractor::ENDPOINT, property::BY_ADDRESS, property::BY_QUERY],
     placeholders: &[
         Placeholder { name: "license", pattern: "^[^/]{1,120}$", example: "TX-tdlr-ba-21907", description: "Id of a license; or its number, with `state`." },
@@ -39,12 +39,13 @@ pub static FAMILY: Family = Family {
     ],
 };
 
-async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
-    let Some(permits) = Permits::load(reader).await? else { return Ok(()) };
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
+    let Some(permits) = Permits::load(reader).await? else { return Ok(tables) };
     permits.rows.prepare(reader).await?;
     permits.contacts.prepare(reader).await?;
     permits.links.prepare(reader).await?;
     tracing::debug!(bytes = permits.size_bytes(), "indexed permits");
     tables.insert(permits);
-    Ok(())
+    Ok(tables)
 }

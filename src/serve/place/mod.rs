@@ -17,7 +17,7 @@ use reach::Population;
 use zips::Zips;
 
 /// Reads what is kept of a release.
-pub const LOAD: Load = |reader, _, tables| load(reader, tables).boxed();
+pub const LOAD: Load = |reader, _, _| load(reader).boxed();
 
 /// ZCTAs and counties; none of a dataset that the release lacks.
 #[derive(Debug, Default)]
@@ -26,7 +26,8 @@ pub struct Places {
     pub counties: Option<PlaceTable>,
 }
 
-async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
     let zctas = places(reader, "geo.geography", PlaceTable::read_zctas).await?;
     let counties = places(reader, "geo.county", PlaceTable::read_counties).await?;
     tables.insert(Places { zctas, counties });
@@ -34,7 +35,7 @@ async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
     if let Some(zips) = Zips::load(reader).await? {
         tables.insert(zips);
     }
-    Ok(())
+    Ok(tables)
 }
 
 type Read = fn(&PartOrigins, &crate::store::Part, bytes::Bytes) -> Result<PlaceTable>;

@@ -2,9 +2,11 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, try_join_all};
 use jiff::civil::Date;
 
 use super::freshness::{FreshnessCache, FreshnessOfDay};
@@ -30,6 +32,12 @@ impl Tables {
         self.by_type.insert(TypeId::of::<T>(), Box::new(table));
     }
 
+    /// Keeps what others keep, too.
+    fn take(&mut self, others: Self) {
+        self.by_type.extend(others.by_type);
+        self.mapped.extend(others.mapped);
+    }
+
     /// Keeps an eye on the file that an index of a table is mapped from.
     pub fn watch<T>(&mut self, index: &Index<T>) {
         self.mapped.extend(index.mapped().cloned());
@@ -41,11 +49,14 @@ impl Tables {
     }
 }
 
-/// Reads what a family keeps in memory. A dataset that the release lacks is left out.
+/// Reads what a family keeps in memory. A dataset that the release lacks is left out. It is given what the first of all families keeps.
 ///
 /// # Errors
 /// `Store`, when a part is missing, damaged, or not as its contract says.
-pub type Load = for<'a> fn(PartReader<'a>, &'a Contracts, &'a mut Tables) -> BoxFuture<'a, Result<()>>;
+pub type Load = for<'a> fn(PartReader<'a>, &'a Contracts, &'a Tables) -> BoxFuture<'a, Result<Tables>>;
+
+/// Of a family that keeps nothing.
+pub const NOTHING: Load = |_, _, _| ready(Ok(Tables::default())).boxed();
 
 /// One release, ready to answer.
 pub struct Release {
@@ -55,15 +66,18 @@ pub struct Release {
 }
 
 impl Release {
-    /// Loads a release, one family after the other.
+    /// Loads a release: the first family, which the others may need, then these side by side.
     ///
     /// # Errors
     /// `Store`, when the manifest or a part is missing, damaged, or not as the contract says.
     pub async fn load(cache: &Arc<PartCache>, contracts: &Contracts, loads: &[Load], id: &ReleaseId) -> Result<Self> {
         let manifest = cache.releases().manifest(id).await?;
+        let reader = PartReader::new(cache, &manifest);
         let mut tables = Tables::default();
-        for load in loads {
-            load(PartReader::new(cache, &manifest), contracts, &mut tables).await?;
+        if let Some((first, others)) = loads.split_first() {
+            tables = first(reader, contracts, &Tables::default()).await?;
+            let of_others = try_join_all(others.iter().map(|load| load(reader, contracts, &tables))).await?;
+            of_others.into_iter().for_each(|own| tables.take(own));
         }
         Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
     }

@@ -68,6 +68,8 @@ pub struct PartCache {
     /// Names the build of the program, which decides what an index is.
     program: Digest,
     reading: Semaphore,
+    /// Indexes of large parts are made one after the other: each takes much memory until it is in its file.
+    indexing: Semaphore,
     kept: Mutex<Kept>,
 }
 
@@ -90,7 +92,7 @@ type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
 
 impl PartCache {
     pub fn new(releases: Releases, copies: Copies, limit_bytes: usize, program: Digest) -> Self {
-        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), kept: Mutex::default() }
+        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), indexing: Semaphore::new(1), kept: Mutex::default() }
     }
 
     /// Returns a part, from memory or read now.
@@ -190,6 +192,7 @@ impl PartCache {
             Ok(None) => {}
             Err(error) => tracing::warn!("{error}"),
         }
+        let _turn = self.indexing.acquire().await.map_err(|error| Error::store(error.to_string()))?;
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
             let saved = Saved::of(made);

@@ -19,7 +19,7 @@ use crate::serve::release::dictionary::DictionaryColumn;
 use crate::store::pointers_at;
 
 /// Rows of a piece of a part.
-const PIECE: usize = 65_536;
+const PIECE: usize = 16_384;
 
 /// Opens the named columns of a part. `column?` is a text that older releases do not have: it is null in all of their rows.
 fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {

@@ -49,7 +49,7 @@ pub static FAMILY: Family = Family {
         name: "Companies and filings",
         description: "What companies reported to the SEC, as filed: profiles, filings of all forms, figures by fiscal period with every restatement, and statements.",
     },
-    load: |reader, contracts, tables| load(reader, contracts, tables).boxed(),
+    load: |reader, contracts, _| load(reader, contracts).boxed(),
     endpoints: &[
         search::ENDPOINT,
         profile::ENDPOINT,
@@ -71,9 +71,10 @@ pub static FAMILY: Family = Family {
     ],
 };
 
-async fn load(reader: PartReader<'_>, contracts: &Contracts, tables: &mut Tables) -> Result<()> {
+async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Tables> {
+    let mut tables = Tables::default();
     let sec = SecTables::load(reader, contracts).await?;
     sec.registrants.iter().for_each(|registrants| tables.watch(registrants));
     tables.insert(sec);
-    Ok(())
+    Ok(tables)
 }

@@ -34,15 +34,16 @@ pub static FAMILY: Family = Family {
         name: "Sales tax",
         description: "Rates of a place on a day with each jurisdiction's part, and the tax of a sale to the cent, with the rules that decide.",
     },
-    load: |reader, _, tables| load(reader, tables).boxed(),
+    load: |reader, _, _| load(reader).boxed(),
     endpoints: &[rate::ENDPOINT, calculate::ENDPOINT, batch::ENDPOINT],
     placeholders: &[],
 };
 
-async fn load(reader: PartReader<'_>, tables: &mut Tables) -> Result<()> {
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
     let tax = TaxTables::load(reader).await?;
     let (boundaries, boundary_bytes) = tax.boundary_size();
     tracing::debug!(boundaries, boundary_bytes, "indexed sales tax");
     tables.insert(tax);
-    Ok(())
+    Ok(tables)
 }

@@ -7,12 +7,12 @@ mod nearby;
 mod record;
 
 use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use futures_util::FutureExt;
+use crate::serve::release::loaded::NOTHING;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
     tag: Tag { name: "ZIP codes", description: "ZIP codes with their places, counties, tabulation area, people and range of sales tax." },
-    load: |_, _, _| std::future::ready(Ok(())).boxed(),
+    load: NOTHING,
     endpoints: &[lookup::ENDPOINT, batch::ENDPOINT, nearby::ENDPOINT],
     placeholders: &[Placeholder {
         name: "zip",
