@@ -50,14 +50,14 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
     Ok(match invariant.rule {
         Rule::ExactlyOneOf => {
             // Exactly one is there when one is, and no two are.
-            let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().map(move |other| one & other));
+            let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().filter_map(move |other| both(one, other)));
             let two = pairs.reduce(|two, both| &two | &both);
             let one = any().map(|any| if let Some(two) = two { &any & &!&two } else { any });
-            broken(one.map(|one| &applies & &!&one))
+            broken(one.and_then(|one| both(&applies, &!&one)))
         }
-        Rule::AllOrNone => broken(any().zip(lacking()).map(|(any, lacking)| &applies & &(&any & &lacking))),
+        Rule::AllOrNone => broken(any().zip(lacking()).and_then(|(any, lacking)| both(&applies, &both(&any, &lacking)?))),
         Rule::PresentIff => broken(present.iter().map(|has_value| has_value ^ &applies).reduce(|broken, differs| &broken | &differs)),
-        Rule::PresentUnless => broken(lacking().map(|lacking| &lacking & &!&applies)),
+        Rule::PresentUnless => broken(lacking().and_then(|lacking| both(&lacking, &!&applies))),
         Rule::RangeWhere => {
             let mut rows = Vec::new();
             for name in &invariant.columns {
@@ -80,7 +80,12 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
     })
 }
 
-/// The rows in which a rule is broken; none where it names no column.
+/// Rows of which both are so; none where one is so of none, as nearly always. Polars would fill a buffer with zeros for it.
+fn both(one: &BooleanChunked, other: &BooleanChunked) -> Option<BooleanChunked> {
+    (one.any() && other.any()).then(|| one & other)
+}
+
+/// The rows in which a rule is broken; none where there are none.
 fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }
