@@ -39,7 +39,7 @@ pub(super) const FORMAT_VERSION: u32 = 3;
 fn ending() -> String {
     format!(".{FORMAT_VERSION}-{}.arrow", env!("CARGO_PKG_VERSION"))
 }
-/// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as SHA-256, and reads it three times as fast: a server looks at gigabytes
+/// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as SHA-256, and much sooner: a server looks at gigabytes
 /// when it starts. It keeps nobody out who may write into this folder; such a one could write any digest.
 const CHECKSUM_BYTES: usize = 16;
 /// A file that is older and not finished never will be.
