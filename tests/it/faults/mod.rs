@@ -16,6 +16,7 @@ mod slow;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -95,6 +96,11 @@ impl Ground {
         let text = std::fs::read_to_string(project(&format!("fixtures/census/population/basic/source/{LIST}"))).unwrap();
         assert_eq!(text.matches(",5157699\n").count(), 1, "the figure of Alabama");
         self.put(&format!("mirror/{LIST}"), text.replace(",5157699\n", &format!(",{figure}\n")));
+    }
+
+    /// How long ago the list was written.
+    fn age_of_the_list(&self) -> Duration {
+        self.mirror().join(LIST).metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
