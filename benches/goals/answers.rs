@@ -21,7 +21,7 @@ const REPEATS: usize = 20;
 /// Clock ticks in a second, the same on every Linux.
 const TICKS: f64 = 100.0;
 /// How long a server is under load in a round.
-const SECONDS: &str = "2";
+const SECONDS: &str = "4";
 
 pub fn bench() -> Result<()> {
     let home = corpus::home()?;
@@ -33,7 +33,7 @@ pub fn bench() -> Result<()> {
     let (server, key) = (serve(&home, None, &[])?, key_header(&home)?);
     let ours = Asked { server, headers: key, path: |zcta| format!("/v1/geo-demographics/locations/{zcta}") };
     let expected = areas.iter().map(|zcta| ours.figures(zcta)).collect::<Result<Vec<_>>>()?;
-    println!("  {AREAS} profiles of each every server has the same metrics, values, margins and record ids");
+    println!("  {AREAS} profiles; of each every server has the same metrics, values, margins and record ids");
     for (name, start) in PEERS {
         let peer = match start(&tables, &areas[0]) {
             Err(error) if error.is::<Skipped>() => {
@@ -53,7 +53,7 @@ pub fn bench() -> Result<()> {
             println!("    over {CONNECTIONS} connections: skipped: {missing}");
             continue;
         }
-        let (of_peer, of_ours) = (peer.load(&areas, "peer")?, ours.load(&areas, "ours")?);
+        let (of_peer, of_ours) = (peer.load(&areas, &tables.join("peer.lua"))?, ours.load(&areas, &tables.join("ours.lua"))?);
         let pair = in_turn(ROUNDS, " µs", || peer.cost_under(&of_peer), || ours.cost_under(&of_ours))?;
         println!("      over {CONNECTIONS} connections  {}; pubdata serve {}; ratio {}", pair.ours, pair.peer, pair.ratio);
     }
@@ -135,8 +135,8 @@ impl Asked {
     }
 
     /// The same requests, for many connections.
-    fn load(&self, areas: &[String], name: &str) -> Result<Load> {
-        Load::new(corpus::folder().join(format!("answers-{name}.lua")), areas.iter().map(|zcta| (self.path)(zcta)), &self.headers)
+    fn load(&self, areas: &[String], script: &Path) -> Result<Load> {
+        Load::new(script.to_owned(), areas.iter().map(|zcta| (self.path)(zcta)), &self.headers)
     }
 
     /// Processor time of the server for each answer over many connections, in microseconds.

@@ -57,7 +57,7 @@ impl Load {
 pub fn require(programs: &[(&str, &str)]) -> Result<()> {
     for (program, option) in programs {
         if Command::new(program).arg(option).output().is_err() {
-            return Err(Skipped(format!("{program} is not installed (Debian packages nginx, wrk, util-linux)")).into());
+            return Err(Skipped(format!("{program} is not installed (Debian's nginx, wrk; taskset is of util-linux)")).into());
         }
     }
     Ok(())

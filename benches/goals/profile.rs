@@ -31,7 +31,7 @@ pub fn bench() -> Result<()> {
         zctas.len(),
         bytes as f64 / 1e3 / zctas.len() as f64
     );
-    // Every ZCTA, in an order that jumps about.
+    // In an order that jumps about.
     let paths = (0..zctas.len()).map(|index| format!("{PATH}{}", zctas[index * 7_919 % zctas.len()]));
     let load = Load::new(root.join("load.lua"), paths, &key)?;
     let rate = |server: &Server| Ok(load.send(&server.address, SECONDS, Some(1))?.per_second);

@@ -30,7 +30,7 @@ static OF_ALL: Family = Family {
     ],
 };
 
-/// All families, in the order in which a release is loaded.
+/// All families. The first is loaded before the others, which are given what it keeps of a release; these side by side.
 pub static FAMILIES: [&Family; 10] =
     [&OF_ALL, &bulk::FAMILY, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
 

@@ -51,7 +51,7 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
         Rule::ExactlyOneOf => {
             // Exactly one is there when one is, and no two are.
             let pairs = present.iter().enumerate().flat_map(|(place, one)| present[..place].iter().filter_map(move |other| both(one, other)));
-            let two = pairs.reduce(|two, both| &two | &both);
+            let two = pairs.reduce(|two, pair| &two | &pair);
             let one = any().map(|any| if let Some(two) = two { &any & &!&two } else { any });
             broken(one.and_then(|one| both(&applies, &!&one)))
         }
@@ -85,7 +85,7 @@ fn both(one: &BooleanChunked, other: &BooleanChunked) -> Option<BooleanChunked> 
     (one.any() && other.any()).then(|| one & other)
 }
 
-/// The rows in which a rule is broken; none where there are none.
+/// The rows in which a rule is broken; none where it names no column, or nothing breaks it.
 fn broken(is_broken: Option<BooleanChunked>) -> Vec<usize> {
     is_broken.map_or_else(Vec::new, |is_broken| rows_where(&is_broken))
 }

@@ -29,8 +29,8 @@ pub static FAMILY: Family = Family {
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
     let Some(businesses) = Businesses::load(reader).await? else { return Ok(tables) };
-    businesses.rows.prepare(reader).await?;
-    businesses.officers.prepare(reader).await?;
+    tables.open_later(businesses.rows.prepare(reader).await?);
+    tables.open_later(businesses.officers.prepare(reader).await?);
     tracing::debug!(bytes = businesses.index.size_bytes(), "indexed businesses");
     tables.watch(&businesses.index);
     tables.insert(businesses);

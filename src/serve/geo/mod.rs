@@ -6,6 +6,7 @@ mod county;
 mod county_locations;
 mod demographics;
 pub mod estimates;
+mod estimates_builder;
 mod geography_texts;
 pub mod metric;
 mod metric_areas;

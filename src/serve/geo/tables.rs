@@ -12,6 +12,7 @@ use crate::serve::release::provenance::PartOrigins;
 use crate::store::Part;
 
 use super::estimates::MetricTable;
+use super::estimates_builder;
 use super::geography_texts::GeographyTexts;
 use super::school_table::SchoolTable;
 
@@ -105,8 +106,8 @@ enum Decoded {
 
 fn decode(dataset_id: &str, origins: &PartOrigins, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Decoded> {
     Ok(match dataset_id {
-        ZCTA_METRICS => Decoded::ZctaMetrics(MetricTable::read(origins, "zcta", metric_keys, part, bytes)?),
-        COUNTY_METRICS => Decoded::CountyMetrics(MetricTable::read(origins, "county_fips", metric_keys, part, bytes)?),
+        ZCTA_METRICS => Decoded::ZctaMetrics(estimates_builder::read(origins, "zcta", metric_keys, part, bytes)?),
+        COUNTY_METRICS => Decoded::CountyMetrics(estimates_builder::read(origins, "county_fips", metric_keys, part, bytes)?),
         _ => Decoded::Schools(Box::new(SchoolTable::read(origins, part, bytes)?)),
     })
 }

@@ -30,8 +30,8 @@ pub static FAMILY: Family = Family {
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
     let Some(licenses) = Licenses::load(reader).await? else { return Ok(tables) };
-    licenses.rows.prepare(reader).await?;
-    licenses.actions.prepare(reader).await?;
+    tables.open_later(licenses.rows.prepare(reader).await?);
+    tables.open_later(licenses.actions.prepare(reader).await?);
     tracing::debug!(bytes = licenses.index.size_bytes(), "indexed licenses");
     tables.watch(&licenses.index);
     tables.insert(licenses);

@@ -42,9 +42,9 @@ pub static FAMILY: Family = Family {
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
     let mut tables = Tables::default();
     let Some(permits) = Permits::load(reader).await? else { return Ok(tables) };
-    permits.rows.prepare(reader).await?;
-    permits.contacts.prepare(reader).await?;
-    permits.links.prepare(reader).await?;
+    tables.open_later(permits.rows.prepare(reader).await?);
+    tables.open_later(permits.contacts.prepare(reader).await?);
+    tables.open_later(permits.links.prepare(reader).await?);
     tracing::debug!(bytes = permits.size_bytes(), "indexed permits");
     tables.insert(permits);
     Ok(tables)

@@ -6,7 +6,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::future::{BoxFuture, join_all};
 use jiff::civil::Date;
 
 use super::freshness::{FreshnessCache, FreshnessOfDay};
@@ -16,7 +16,7 @@ use crate::contract::Contracts;
 use crate::error::Result;
 use crate::ids::ReleaseId;
 use crate::serve::index::file::Index;
-use crate::store::{Manifest, MappedFile, Unrenewed};
+use crate::store::{Manifest, MappedFile, Part, Unrenewed};
 
 /// What families keep of a release, one of each type: nothing below the route table knows all of them.
 #[derive(Default)]
@@ -24,6 +24,7 @@ pub struct Tables {
     by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     /// The files that indexes are mapped from.
     mapped: Vec<Arc<MappedFile>>,
+    openings: Vec<Opening>,
 }
 
 impl Tables {
@@ -36,6 +37,7 @@ impl Tables {
     fn take(&mut self, others: Self) {
         self.by_type.extend(others.by_type);
         self.mapped.extend(others.mapped);
+        self.openings.extend(others.openings);
     }
 
     /// Keeps an eye on the file that an index of a table is mapped from.
@@ -43,10 +45,31 @@ impl Tables {
         self.mapped.extend(index.mapped().cloned());
     }
 
-    /// A table of a family that was loaded before; none when the release lacks its dataset.
+    /// Opens copies when all families are loaded.
+    pub fn open_later(&mut self, openings: Vec<Opening>) {
+        self.openings.extend(openings);
+    }
+
+    /// A table of the first family; none when the release lacks its dataset.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
+}
+
+/// A copy that is there. To look whether it is as it was written takes its time, for which nobody waits.
+pub struct Opening {
+    pub part: Part,
+    pub open: for<'a> fn(&'a PartCache, &'a ReleaseId, &'a Part) -> BoxFuture<'a, Result<()>>,
+}
+
+fn open_by_and_by(cache: Arc<PartCache>, release_id: ReleaseId, openings: Vec<Opening>) {
+    tokio::spawn(async move {
+        for Opening { part, open } in openings {
+            if let Err(error) = open(&cache, &release_id, &part).await {
+                tracing::warn!("{error}");
+            }
+        }
+    });
 }
 
 /// Reads what a family keeps in memory. A dataset that the release lacks is left out. It is given what the first of all families keeps.
@@ -76,9 +99,11 @@ impl Release {
         let mut tables = Tables::default();
         if let Some((first, others)) = loads.split_first() {
             tables = first(reader, contracts, &Tables::default()).await?;
-            let of_others = try_join_all(others.iter().map(|load| load(reader, contracts, &tables))).await?;
-            of_others.into_iter().for_each(|own| tables.take(own));
+            // All to their end: of several errors the first family's is told, and what was made stays.
+            let of_others = join_all(others.iter().map(|load| load(reader, contracts, &tables))).await;
+            of_others.into_iter().collect::<Result<Vec<_>>>()?.into_iter().for_each(|own| tables.take(own));
         }
+        open_by_and_by(cache.clone(), manifest.release_id.clone(), std::mem::take(&mut tables.openings));
         Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::RecordBatch;
 use bytes::Bytes;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, RecordId, ReleaseId};
@@ -68,8 +68,8 @@ pub struct PartCache {
     /// Names the build of the program, which decides what an index is.
     program: Digest,
     reading: Semaphore,
-    /// Indexes of large parts are made one after the other: each takes much memory until it is in its file.
-    indexing: Semaphore,
+    /// Indexes and copies of large parts are made for one dataset at a time: they take much memory until they are in their files.
+    making: Semaphore,
     kept: Mutex<Kept>,
 }
 
@@ -92,7 +92,7 @@ type Slot = Arc<OnceCell<Arc<dyn Any + Send + Sync>>>;
 
 impl PartCache {
     pub fn new(releases: Releases, copies: Copies, limit_bytes: usize, program: Digest) -> Self {
-        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), indexing: Semaphore::new(1), kept: Mutex::default() }
+        Self { releases, copies, limit_bytes, program, reading: Semaphore::new(READING), making: Semaphore::new(1), kept: Mutex::default() }
     }
 
     /// Returns a part, from memory or read now.
@@ -168,6 +168,14 @@ impl PartCache {
         reading.await.map_err(failed)?
     }
 
+    /// Waits until nobody else makes what takes much memory.
+    ///
+    /// # Errors
+    /// `Store`, when the server ends.
+    pub async fn turn_to_make(&self) -> Result<SemaphorePermit<'_>> {
+        self.making.acquire().await.map_err(|error| Error::store(error.to_string()))
+    }
+
     /// Whether there is a copy of a part; it may be damaged.
     pub fn has_copy<T: CachedPart>(&self, part: &Part) -> bool {
         T::COPIED.is_some_and(|columns| self.copies.is_there(&part.sha256, &columns.join(" ")))
@@ -192,7 +200,7 @@ impl PartCache {
             Ok(None) => {}
             Err(error) => tracing::warn!("{error}"),
         }
-        let _turn = self.indexing.acquire().await.map_err(|error| Error::store(error.to_string()))?;
+        let _turn = self.turn_to_make().await?;
         let made = make.await?;
         let writing = tokio::task::spawn_blocking(move || {
             let saved = Saved::of(made);

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
 use crate::error::{Error, Result, ResultExt};
 use crate::serve::json::Json;
+use crate::serve::release::loaded::Opening;
 use crate::serve::release::part_cache::CachedPart;
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::places::Places;
@@ -295,12 +297,12 @@ impl<D: Dataset> Numbered<D> {
         values
     }
 
-    /// Makes the copies that are not there yet of parts that are large, so that none has to be decoded when an answer needs it; those that are there are
-    /// opened by and by.
+    /// Makes the copies that are not there yet of parts that are large, so that none has to be decoded when an answer needs it. Returns those that are there, to
+    /// be opened by and by.
     ///
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
-    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<()> {
+    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.parts.iter()).await
     }
 
@@ -327,22 +329,16 @@ const LARGE_PART_BYTES: u64 = 1 << 20;
 /// Parts opened in advance at the same time.
 const PREPARING: usize = 2;
 
-async fn prepare<D: Dataset>(reader: PartReader<'_>, parts: impl Iterator<Item = &Part>) -> Result<()> {
+async fn prepare<D: Dataset>(reader: PartReader<'_>, parts: impl Iterator<Item = &Part>) -> Result<Vec<Opening>> {
     let large: Vec<&Part> = parts.filter(|part| part.size_bytes >= LARGE_PART_BYTES).collect();
     let (copied, others): (Vec<&Part>, Vec<&Part>) = large.into_iter().partition(|part| reader.cache().has_copy::<Rows<D>>(part));
     for some in others.chunks(PREPARING) {
+        let _turn = reader.cache().turn_to_make().await?;
         try_join_all(some.iter().map(|part| reader.get::<Rows<D>>(part))).await?;
     }
-    // To look whether a copy is as it was written takes its time.
-    let (cache, release_id, copied) = (reader.cache().clone(), reader.manifest().release_id.clone(), copied.into_iter().cloned().collect::<Vec<Part>>());
-    tokio::spawn(async move {
-        for part in copied {
-            if let Err(error) = cache.get::<Rows<D>>(&release_id, &part).await {
-                tracing::warn!("{error}");
-            }
-        }
-    });
-    Ok(())
+    let open =
+        |part: &Part| Opening { part: part.clone(), open: |cache, release_id, part| async { cache.get::<Rows<D>>(release_id, part).await.map(drop) }.boxed() };
+    Ok(copied.into_iter().map(open).collect())
 }
 
 /// The parts of a dataset whose rows belong to those of another one that is spread over folders in the same way.
@@ -369,7 +365,7 @@ impl<D: Dataset> Children<D> {
     ///
     /// # Errors
     /// As for [`Numbered::prepare`].
-    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<()> {
+    pub async fn prepare(&self, reader: PartReader<'_>) -> Result<Vec<Opening>> {
         prepare::<D>(reader, self.by_partition.values()).await
     }
 

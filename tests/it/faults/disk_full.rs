@@ -28,7 +28,8 @@ fn run_full(ground: &Ground, blocks: u32) -> Answer {
 fn a_run_on_a_full_disk_ends_with_60_names_the_file_and_the_next_run_finishes_it() {
     let ground = Ground::new();
     let expected = ground.expected();
-    // A file that was written just now is read again by each run, which then needs room for it: that is not what is looked for after a killed run.
+    // A file that was written just now (`YOUNG` of `fetch::fetcher`) is read again by each run, which then needs room for it: that is not what is looked for
+    // after a killed run.
     until("the list is no new file any more", || ground.age_of_the_list() > Duration::from_secs(3));
     let mut places = Vec::new();
     let begun = [(None, &[0, 1, 8, 17, 18, 24][..]), (Some("commit.begun"), &[1, 8, 18]), (Some("commit.manifest_written"), &[0])];

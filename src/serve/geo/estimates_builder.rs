@@ -1,0 +1,342 @@
+//! Reads the metrics of one vintage into memory, a piece of a part at a time.
+
+use std::collections::HashMap;
+
+use arrow::array::Array;
+use bytes::Bytes;
+
+use crate::error::{Error, Result, ResultExt};
+use crate::serve::geo::estimates::{Cell, Descriptor, EMPTY, MetricTable, NONE, Shared, write_vintage};
+use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text};
+use crate::serve::place::area_codes::AreaCodes;
+use crate::serve::release::dictionary::{Dictionary, numbered};
+use crate::serve::release::provenance::PartOrigins;
+use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::store::Part;
+
+const COLUMNS: [&str; 15] = [
+    "vintage_year",
+    "area_name",
+    "metric",
+    "unit",
+    "value",
+    "moe",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
+    "is_derived",
+    "moe_approximate?",
+];
+
+/// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
+///
+/// # Errors
+/// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
+pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<MetricTable> {
+    let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
+    let mut made = Builder::new(metric_keys);
+    Table::each(bytes.clone(), &columns, &part.path, |piece| made.add(piece, area_column, &part.path))?;
+    let origins = origins.of_rows(part, bytes, &made.first_rows)?;
+    for (descriptor, origin) in made.descriptors.iter_mut().zip(origins) {
+        descriptor.origin = Some(origin);
+    }
+    let vintage_year = made.vintage_year.or_else(|| part.partition.get("vintage_year")?.parse().ok()).unwrap_or(0);
+    Ok(made.finish(vintage_year))
+}
+
+/// What was read of a part so far.
+struct Builder<'a> {
+    metric_keys: &'a [String],
+    positions: HashMap<&'a str, usize>,
+    rows: usize,
+    vintage_year: Option<i32>,
+    codes: AreaCodes,
+    names: Vec<Option<Box<str>>>,
+    cells: Vec<Cell>,
+    shared: Numbers,
+    usual: Vec<Option<u16>>,
+    descriptors: Vec<Descriptor>,
+    /// The first row of each descriptor.
+    first_rows: Vec<usize>,
+    words: Dictionary,
+}
+
+impl<'a> Builder<'a> {
+    fn new(metric_keys: &'a [String]) -> Self {
+        Self {
+            metric_keys,
+            positions: metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect(),
+            rows: 0,
+            vintage_year: None,
+            codes: AreaCodes::default(),
+            names: Vec::new(),
+            cells: Vec::new(),
+            shared: Numbers::default(),
+            usual: vec![None; metric_keys.len()],
+            descriptors: Vec::new(),
+            first_rows: Vec::new(),
+            words: Dictionary::default(),
+        }
+    }
+
+    /// Adds the rows of a piece.
+    fn add(&mut self, table: &Table, area_column: &str, place: &str) -> Result<()> {
+        // Releases of before have none.
+        let approximate = table.decimals("moe_approximate").ok();
+        let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
+        let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
+        if (values.scale(), moes.scale()) != (1, 1) {
+            return Err(Error::store(format!("{place}: estimates are expected in tenths")));
+        }
+        let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
+        let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
+        let sources = SourceColumns::of(table)?;
+        if self.vintage_year.is_none() && table.rows() > 0 {
+            self.vintage_year = Some(table.int32s("vintage_year")?.value(0));
+        }
+        let metric_count = self.metric_keys.len();
+        for row in 0..table.rows() {
+            if self.codes.push(areas.at(row)).context(|| place.to_owned())? {
+                self.names.push(names.get(row).map(Box::from));
+                self.cells.resize(self.codes.len() * metric_count, EMPTY);
+            }
+            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
+            let position = *self.positions.get(metrics.at(row)).ok_or_else(unknown)?;
+            let descriptor = match self.usual[position] {
+                Some(number) if sources.is_like(row, &self.descriptors[usize::from(number)]) => number,
+                _ => {
+                    let known = self.descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
+                    numbered(known.unwrap_or_else(|| {
+                        self.descriptors.push(sources.descriptor(row));
+                        self.first_rows.push(self.rows + row);
+                        self.descriptors.len() - 1
+                    }))?
+                }
+            };
+            self.usual[position].get_or_insert(descriptor);
+            let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
+            let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
+            let words = &mut self.words;
+            let shared = self.shared.number(Shared {
+                metric: numbered(position)?,
+                descriptor,
+                qualifier: words.number(qualifiers.get(row))?,
+                null_reason: words.number(reasons.get(row))?,
+                moe_status: words.number(statuses.get(row))?,
+                warnings: words.number(warning_list.as_deref())?,
+            })?;
+            self.cells[(self.codes.len() - 1) * metric_count + position] = Cell {
+                value: decimal(&values),
+                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+                shared,
+                validation_status: words.number(verdicts.get(row))?,
+            };
+        }
+        self.rows += table.rows();
+        Ok(())
+    }
+
+    fn finish(self, vintage_year: i32) -> MetricTable {
+        let Self { metric_keys, descriptors, words, .. } = self;
+        let text = |shared: &Shared| {
+            let descriptor: &Descriptor = &descriptors[usize::from(shared.descriptor)];
+            MetricText::new(&MetricSays {
+                key: &metric_keys[usize::from(shared.metric)],
+                unit: &descriptor.unit,
+                is_derived: descriptor.is_derived,
+                moe_status: words.text(shared.moe_status).unwrap_or_default(),
+                qualifier: words.text(shared.qualifier),
+                null_reason: words.text(shared.null_reason),
+                universe_and_source: Some(&descriptor.universe_and_source),
+                warnings: words.text(shared.warnings),
+            })
+        };
+        let shared = self.shared.all;
+        let texts = shared.iter().map(text).collect();
+        MetricTable {
+            vintage_year,
+            vintage_text: vintage_year.to_string(),
+            vintage: json_text(|json| write_vintage(json, vintage_year)),
+            codes: self.codes,
+            names: self.names,
+            cells: self.cells,
+            shared,
+            texts,
+            usual: self.usual,
+            descriptors,
+            words,
+            metric_count: metric_keys.len(),
+        }
+    }
+}
+
+/// Numbers for what cells share, each different one once.
+#[derive(Default)]
+struct Numbers {
+    all: Vec<Shared>,
+    numbers: HashMap<Shared, u16>,
+}
+
+impl Numbers {
+    fn number(&mut self, shared: Shared) -> Result<u16> {
+        if let Some(number) = self.numbers.get(&shared) {
+            return Ok(*number);
+        }
+        let number = numbered(self.all.len())?;
+        self.all.push(shared);
+        self.numbers.insert(shared, number);
+        Ok(number)
+    }
+}
+
+/// The columns that describe where an estimate comes from.
+struct SourceColumns {
+    units: Texts,
+    universes: Texts,
+    table_ids: Texts,
+    variables: TextLists,
+    moe_variables: Texts,
+    derived: arrow::array::BooleanArray,
+}
+
+impl SourceColumns {
+    fn of(table: &Table) -> Result<Self> {
+        Ok(Self {
+            units: table.texts("unit")?,
+            universes: table.texts("universe")?,
+            table_ids: table.texts("table_id")?,
+            variables: table.text_lists("variables")?,
+            moe_variables: table.texts("moe_variable")?,
+            derived: table.flags("is_derived")?,
+        })
+    }
+
+    fn is_like(&self, row: usize, descriptor: &Descriptor) -> bool {
+        self.table_ids.at(row) == descriptor.table_id
+            && self.moe_variables.get(row) == descriptor.moe_variable.as_deref()
+            && self.derived.value(row) == descriptor.is_derived
+            && self.variables.is_equal(row, &descriptor.variables)
+            && self.units.at(row) == descriptor.unit
+            && self.universes.at(row) == descriptor.universe
+    }
+
+    fn descriptor(&self, row: usize) -> Descriptor {
+        let (table_id, moe_variable, is_derived) = (self.table_ids.at(row), self.moe_variables.get(row), self.derived.value(row));
+        let universe_and_source = json_text(|json| {
+            json.key("universe").text(self.universes.at(row));
+            json.key("source").object(|json| {
+                json.key("table_id").text(table_id);
+                json.key("variables").texts(self.variables.at(row));
+                json.key("moe_variable").optional_text(moe_variable);
+                json.key("derived").flag(is_derived);
+            });
+        });
+        Descriptor {
+            unit: self.units.at(row).to_owned(),
+            universe: self.universes.at(row).to_owned(),
+            table_id: table_id.to_owned(),
+            variables: self.variables.at(row).map(str::to_owned).collect(),
+            moe_variable: moe_variable.map(str::to_owned),
+            is_derived,
+            universe_and_source,
+            origin: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, BooleanArray, Decimal128Array, Int32Array, ListArray, RecordBatch, StringArray};
+    use arrow::datatypes::Int32Type;
+    use bytes::Bytes;
+    use parquet::arrow::ArrowWriter;
+
+    use super::{Builder, COLUMNS};
+    use crate::serve::geo::estimates::MetricTable;
+    use crate::serve::release::table::Table;
+
+    /// More than two pieces, which end within an area.
+    const ROWS: usize = 40_000;
+    /// The first row of its descriptor, in the second piece.
+    const LATE: usize = 20_000;
+    const KEYS: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
+
+    fn part() -> Bytes {
+        let rows = 0..ROWS;
+        let texts = |text: &dyn Fn(usize) -> Option<String>| Arc::new(rows.clone().map(text).collect::<StringArray>()) as ArrayRef;
+        let decimals = |number: &dyn Fn(usize) -> Option<i128>| {
+            let cells = rows.clone().map(number).collect::<Decimal128Array>();
+            Arc::new(cells.with_precision_and_scale(12, 1).unwrap()) as ArrayRef
+        };
+        let lists = |texts: &dyn Fn(usize) -> Vec<&'static str>| {
+            let values: StringArray = rows.clone().flat_map(texts).map(Some).collect();
+            let lengths =
+                ListArray::from_iter_primitive::<Int32Type, _, _>(rows.clone().map(|row| Some(texts(row).iter().map(|_| None::<i32>).collect::<Vec<_>>())));
+            let field = Arc::new(arrow::datatypes::Field::new_list_field(arrow::datatypes::DataType::Utf8, true));
+            Arc::new(ListArray::new(field, lengths.offsets().clone(), Arc::new(values), None)) as ArrayRef
+        };
+        let area = |row: usize| row / KEYS.len();
+        let columns = [
+            ("vintage_year", Arc::new(Int32Array::from(vec![2023; ROWS])) as ArrayRef),
+            ("area_name", texts(&|row| (area(row) % 3 > 0).then(|| format!("Area {}", area(row))))),
+            ("metric", texts(&|row| Some(KEYS[row % KEYS.len()].to_owned()))),
+            ("unit", texts(&|row| Some(if row % 2 == 0 { "persons" } else { "years" }.to_owned()))),
+            ("value", decimals(&|row| (row % 11 > 0).then_some(row as i128))),
+            ("moe", decimals(&|row| (row % 5 > 0).then_some(row as i128 + 1))),
+            ("moe_status", texts(&|row| Some(format!("status {}", row / 9_000)))),
+            ("qualifier", texts(&|row| (row % 1_000 == 7).then(|| "controlled".to_owned()))),
+            ("null_reason", texts(&|row| (row % 11 == 0).then(|| "suppressed".to_owned()))),
+            ("universe", texts(&|_| Some("Total population".to_owned()))),
+            ("table_id", texts(&|row| Some(if row == LATE { "B99".to_owned() } else { format!("B0{}", row % KEYS.len()) }))),
+            ("variables", lists(&|row| if row % KEYS.len() == 3 { vec!["x", "y"] } else { vec!["x"] })),
+            ("moe_variable", texts(&|row| (row % KEYS.len() > 1).then(|| "m".to_owned()))),
+            ("is_derived", Arc::new(rows.clone().map(|row| Some(row % KEYS.len() == 3)).collect::<BooleanArray>()) as ArrayRef),
+            ("moe_approximate", decimals(&|row| Some(row as i128 + 2))),
+            ("zcta", texts(&|row| Some(format!("{:05}", area(row))))),
+            ("validation_status", texts(&|row| Some(if row > 30_000 { "warned" } else { "passed" }.to_owned()))),
+            ("warnings", lists(&|row| if row > 30_000 { vec!["late"] } else { Vec::new() })),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, cells)| (name, cells, true))).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.into_inner().unwrap().into()
+    }
+
+    /// All that was read, and the first row of each descriptor.
+    fn read(in_pieces: bool) -> (String, Vec<usize>, usize) {
+        let keys = KEYS.map(str::to_owned);
+        let columns: Vec<&str> = COLUMNS.into_iter().chain(["zcta", "validation_status", "warnings"]).collect();
+        let (mut made, mut pieces) = (Builder::new(&keys), 0);
+        let mut add = |piece: &Table| {
+            pieces += 1;
+            made.add(piece, "zcta", "part")
+        };
+        match in_pieces {
+            true => Table::each(part(), &columns, "part", &mut add).unwrap(),
+            false => add(&Table::read(part(), &columns, "part").unwrap()).unwrap(),
+        }
+        let first_rows = made.first_rows.clone();
+        assert_eq!(made.vintage_year, Some(2023));
+        let table = made.finish(2023);
+        // Words are kept by a hash, in no order; cells have their numbers.
+        let MetricTable { codes, names, cells, shared, texts, usual, descriptors, .. } = &table;
+        (format!("{:?}", (codes, names, cells, shared, texts, usual, descriptors)), first_rows, pieces)
+    }
+
+    #[test]
+    fn a_part_in_pieces_is_what_it_is_as_a_whole() {
+        let (whole, first_rows, one) = read(false);
+        // By metric and unit; of a metric every second row is in persons.
+        assert_eq!((first_rows.len(), first_rows.iter().position(|row| *row == LATE), one), (2 * KEYS.len() + 1, Some(2 * KEYS.len()), 1));
+        let (in_pieces, first_in_pieces, pieces) = read(true);
+        assert!(pieces > 2, "{pieces}");
+        assert_eq!(first_in_pieces, first_rows);
+        assert!(in_pieces == whole, "the tables differ");
+    }
+}
