@@ -24,6 +24,7 @@ pub struct Tables {
     by_type: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
     /// The files that indexes are mapped from.
     mapped: Vec<Arc<MappedFile>>,
+    /// What is opened when all families are loaded.
     openings: Vec<Opening>,
 }
 
@@ -50,7 +51,7 @@ impl Tables {
         self.openings.extend(openings);
     }
 
-    /// A table of the first family; none when the release lacks its dataset.
+    /// A family's table, of the first family alone while the others are loaded; none when the release lacks its dataset.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.by_type.get(&TypeId::of::<T>())?.downcast_ref()
     }
