@@ -42,40 +42,39 @@ impl<'a> CodedTexts<'a> {
         let is_small = values.value_data().len() + values.len() * size_of::<u32>() < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
         (is_short && is_small && !column.is_empty()).then_some(Self { keys: dictionary.keys(), values })
     }
+
+    /// How long the text of each row is that has one.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        self.keys.iter().flatten().map(|key| self.values.value_length(key as usize) as usize)
+    }
 }
 
-/// Something that compresses pages as the crate does; one for many chunks, since it takes a megabyte.
-///
-/// # Errors
-/// `Store`, when there is no memory for it.
-pub fn compressor(level: ZstdLevel) -> Result<Compressor<'static>> {
-    Compressor::new(level.compression_level()).map_err(|error| Error::store(format!("zstd: {error}")))
-}
-
-/// Encodes the chunk of a leaf that has one value, or none, for each row.
+/// Encodes the chunk of a leaf that has one value, or none, for each row. The compressor is for many chunks, since it takes a megabyte and its time to make.
 ///
 /// # Errors
 /// `Store`, when it cannot be compressed or described.
 pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
-    level: ZstdLevel,
     texts: &CodedTexts<'_>,
-    compressor: &mut Compressor<'static>,
+    compressor: &mut Option<Compressor<'static>>,
 ) -> Result<(Bytes, ColumnCloseResult)> {
     let page_rows = properties.column_data_page_row_count_limit(leaf.path());
-    let compress = |compressor: &mut Compressor<'static>, bytes: &[u8]| compressor.compress(bytes).map_err(|error| Error::store(format!("zstd: {error}")));
     let rows = texts.keys.len();
     let mut dictionary = Dictionary::new(texts.values);
     let mut pages = Vec::with_capacity(rows.div_ceil(page_rows));
     for start in (0..rows).step_by(page_rows) {
-        let keys = texts.keys.slice(start, page_rows.min(rows - start));
-        pages.push(dictionary.page(&keys));
+        pages.push(dictionary.page(&texts.keys.slice(start, page_rows.min(rows - start))));
     }
+    let compression = properties.compression(leaf.path());
+    let mut written = |bytes: &[u8]| match compression {
+        Compression::ZSTD(level) => compressed(bytes, level, compressor),
+        _ => Ok(bytes.to_vec()),
+    };
     let mut described = Described::new(leaf);
     let mut sink = TrackedWrite::new(Vec::new());
     let mut writer = SerializedPageWriter::new(&mut sink);
-    let buf = compress(compressor, &dictionary.bytes)?.into();
+    let buf = written(&dictionary.bytes)?.into();
     let page = Page::DictionaryPage { buf, num_values: dictionary.used.len() as u32, encoding: properties.dictionary_page_encoding(), is_sorted: false };
     described.add_spec(&writer.write_page(CompressedPage::new(page, dictionary.bytes.len()))?);
     let mut body = Vec::new();
@@ -83,7 +82,7 @@ pub fn encode(
         body.clear();
         page.write(leaf, &mut body);
         let data = Page::DataPage {
-            buf: compress(compressor, &body)?.into(),
+            buf: written(&body)?.into(),
             num_values: page.rows() as u32,
             encoding: Encoding::RLE_DICTIONARY,
             def_level_encoding: Encoding::RLE,
@@ -106,8 +105,18 @@ pub fn encode(
         }
         None => None,
     };
-    let close = described.close(leaf, Compression::ZSTD(level), properties.dictionary_page_encoding(), pages.len(), texts.values, bloom_filter)?;
+    let close = described.close(leaf, compression, properties.dictionary_page_encoding(), pages.len(), texts.values, bloom_filter)?;
     Ok((bytes, close))
+}
+
+/// Compresses a page as the crate does.
+fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut Option<Compressor<'static>>) -> Result<Vec<u8>> {
+    let failed = |error| Error::store(format!("zstd: {error}"));
+    let compressor = match compressor {
+        Some(compressor) => compressor,
+        None => compressor.insert(Compressor::new(level.compression_level()).map_err(failed)?),
+    };
+    compressor.compress(bytes).map_err(failed)
 }
 
 /// The dictionary of a chunk: values in the order of their first rows.
@@ -346,7 +355,9 @@ mod tests {
     use arrow::buffer::OffsetBuffer;
     use arrow::compute::cast;
     use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::file::properties::WriterProperties;
     use parquet::schema::types::ColumnPath;
@@ -414,7 +425,7 @@ mod tests {
     fn ours(groups: &[RecordBatch]) -> Vec<u8> {
         let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties())).unwrap().into_serialized_writer().unwrap();
         for rows in groups {
-            let chunks = encode_group(rows, writer.schema_descr(), &properties(), ZstdLevel::try_new(3).unwrap()).unwrap();
+            let chunks = encode_group(rows, writer.schema_descr(), &properties(), 0).unwrap();
             let mut group = writer.next_row_group().unwrap();
             chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
             group.close().unwrap();
@@ -461,6 +472,28 @@ mod tests {
         for (number, case) in cases.into_iter().enumerate() {
             let groups = [case];
             assert!(of_the_crate(&groups) == ours(&groups), "case {number}");
+        }
+    }
+    #[test]
+    fn small_chunks_are_not_compressed_and_read_as_written() {
+        // A text takes four bytes more than it has: of 60 rows, 48 of which have a text of six bytes where one may be missing.
+        let values = ["text 0", "text 1"].map(str::to_owned);
+        for (rows, are_small) in [(11, [true; 6]), (60, [true, false, true, false, true, true]), (200, [false; 6])] {
+            let places: Vec<Option<u32>> = (0..rows).map(|row| (row % 5 > 0).then_some(row as u32 % values.len() as u32)).collect();
+            let rows = batch(&places, &values, &vec![1; rows]);
+            let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&rows), Some(properties())).unwrap().into_serialized_writer().unwrap();
+            let chunks = encode_group(&rows, writer.schema_descr(), &properties(), 512).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
+            group.close().unwrap();
+            let file = Bytes::from(writer.into_inner().unwrap());
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+            let chunks = reader.metadata().row_group(0).columns();
+            let compressions: Vec<bool> = chunks.iter().map(|chunk| chunk.compression() == Compression::UNCOMPRESSED).collect();
+            assert_eq!(compressions, are_small, "{} rows", rows.num_rows());
+            let read = reader.with_batch_size(1_000).build().unwrap().next().unwrap().unwrap();
+            let plain = rows.columns().iter().zip(read.schema().fields()).map(|(column, field)| cast(column, field.data_type()).unwrap()).collect();
+            assert_eq!(read, RecordBatch::try_new(read.schema(), plain).unwrap());
         }
     }
 }

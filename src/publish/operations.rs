@@ -159,14 +159,17 @@ pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>,
 /// # Errors
 /// As [`rollback`], `Busy` excepted.
 pub async fn planned_rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>) -> Result<Option<PlannedMove>> {
-    let history = releases.channel_history(channel).await?;
-    let release_id = match to {
-        Some(release_id) => release_id,
-        None => previous_release(releases, &history).await?.ok_or_else(|| {
-            Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
-        })?,
+    let (present, release_id) = match to {
+        Some(release_id) => (releases.channel(channel).await?, release_id),
+        None => {
+            let mut history = releases.channel_history(channel).await?;
+            let previous = previous_release(releases, &history).await?.ok_or_else(|| {
+                Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
+            })?;
+            (history.pop(), previous)
+        }
     };
-    let planned = planned_move(releases, channel, history.last(), release_id, ChannelAction::Rollback).await;
+    let planned = planned_move(releases, channel, present.as_ref(), release_id, ChannelAction::Rollback).await;
     planned.map_err(|error| error.hint("`--to` goes back to another one; `pubdata releases list` shows those that are whole"))
 }
 

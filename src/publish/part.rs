@@ -22,7 +22,6 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
-use zstd::bulk::Compressor;
 
 use super::coded::{self, CodedTexts};
 use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, is_coded, record_ids};
@@ -38,6 +37,8 @@ const PAGE_ROWS: usize = 4_096;
 /// Rows of which each is compared with each other; more are put into a table.
 const FEW: usize = 16;
 const ZSTD_LEVEL: i32 = 3;
+/// Column chunks of fewer bytes are not compressed: they would hardly become smaller, or larger, and to make a compressor takes longer than all else.
+const SMALL_BYTES: usize = 512;
 const CREATED_BY: &str = concat!("pubdata version ", env!("CARGO_PKG_VERSION"));
 
 /// Checks what the contract says about a part as a whole: record ids of this dataset, rows in the order of `sort_by`, no key twice, and
@@ -107,10 +108,9 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
     ];
     footer.extend(subjects.map(|subjects| (SUBJECTS, subjects.to_owned())));
     let record_id = || ColumnPath::from("record_id");
-    let level = ZstdLevel::try_new(ZSTD_LEVEL)?;
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATED_BY.to_owned())
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_data_page_row_count_limit(PAGE_ROWS)
         .set_key_value_metadata(Some(footer.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()))
@@ -132,7 +132,7 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
     let schema = Arc::new(arrow_schema(contract));
     let (mut writer, _) = ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone()))?.into_serialized_writer()?;
     let encode = |group: &Group<'_>| match group {
-        Group::Encoded(rows) => encode_group(rows, writer.schema_descr(), &properties, level).map(Some),
+        Group::Encoded(rows) => encode_group(rows, writer.schema_descr(), &properties, SMALL_BYTES).map(Some),
         Group::Copied(..) => Ok(None),
     };
     let encoded: Vec<Option<Vec<Chunk>>> = groups.par_iter().map(encode).collect::<Result<_>>()?;
@@ -174,39 +174,45 @@ enum Leaf {
     Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
 }
 
-/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone.
+/// Encodes the columns of a row group side by side; each chunk's bytes depend on its column alone. Chunks whose values take fewer than `small_bytes`
+/// are not compressed, whatever the properties say.
 ///
 /// # Errors
 /// `Store`, when the rows cannot be put into Parquet.
-pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &WriterProperties, level: ZstdLevel) -> Result<Vec<Chunk>> {
+pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &WriterProperties, small_bytes: usize) -> Result<Vec<Chunk>> {
     let mut leaves: Vec<Option<ArrayRef>> = Vec::with_capacity(file.num_columns());
-    let (mut other_fields, mut others) = (Vec::new(), Vec::new());
+    let (mut other_fields, mut others, mut are_small) = (Vec::new(), Vec::new(), Vec::new());
     for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
         let (coded, other) = split(column)?;
         if let Some(other) = other {
             let field = field.as_ref().clone().with_data_type(other.data_type().clone());
             others.extend(compute_leaves(&field, &other)?);
+            tell_small(&other, small_bytes, &mut are_small);
             other_fields.push(field);
         }
         leaves.extend(coded);
     }
     // The crate makes a writer for each leaf of a file: of one that has the others alone.
     let schema = Arc::new(Schema::new(other_fields));
-    let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(properties.clone()))?.into_serialized_writer()?;
+    let mut are_small = are_small.into_iter();
+    let is_small = |leaf: &Option<ArrayRef>| match leaf.as_ref().and_then(CodedTexts::of) {
+        Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
+        None => are_small.next().unwrap_or_default(),
+    };
+    let is_small: Vec<bool> = leaves.iter().map(is_small).collect();
+    let small = is_small.into_iter().zip(file.columns()).filter(|(is_small, _)| *is_small).map(|(_, leaf)| leaf.path().clone());
+    let of_group = small.fold(properties.clone().into_builder(), |of_group, path| of_group.set_column_compression(path, Compression::UNCOMPRESSED)).build();
+    let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone()))?.into_serialized_writer()?;
     let mut writers = writers.create_column_writers(0)?.into_iter().zip(others);
     let leaves = leaves.into_iter().enumerate().map(|(place, coded)| match coded {
         Some(coded) => Ok(Leaf::Coded(place, coded)),
         None => writers.next().map(|other| Leaf::Other(Box::new(other))).ok_or_else(|| Error::store("a leaf of the file has no column")),
     });
     let leaves = leaves.collect::<Result<Vec<_>>>()?;
-    let encode = |compressor: &mut Option<Compressor<'static>>, leaf: Leaf| match leaf {
+    let encode = |compressor: &mut _, leaf: Leaf| match leaf {
         Leaf::Coded(place, column) => {
             let texts = CodedTexts::of(&column).ok_or_else(|| Error::store("a dictionary of texts is not of the simple form"))?;
-            let compressor = match compressor {
-                Some(compressor) => compressor,
-                None => compressor.insert(coded::compressor(level)?),
-            };
-            let (bytes, close) = coded::encode(&file.column(place), properties, level, &texts, compressor)?;
+            let (bytes, close) = coded::encode(&file.column(place), &of_group, &texts, compressor)?;
             Ok(Chunk::Coded(bytes, close))
         }
         Leaf::Other(other) => {
@@ -216,6 +222,33 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
         }
     };
     leaves.into_par_iter().map_init(|| None, encode).collect()
+}
+
+/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends on the values alone and not on how they are held.
+fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
+    if let Some(lists) = column.as_list_opt::<i32>() {
+        let (first, end) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
+        return tell_small(&lists.values().slice(first, end - first), limit, are_small);
+    }
+    if let Some(structs) = column.as_struct_opt() {
+        return structs.columns().iter().for_each(|inner| tell_small(inner, limit, are_small));
+    }
+    let values = column.len() - column.null_count();
+    are_small.push(match (column.as_string_opt::<i32>(), column.data_type().primitive_width()) {
+        (Some(texts), _) => are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit),
+        (None, Some(width)) => values * width < limit,
+        (None, None) => *column.data_type() == DataType::Boolean && values < limit * 8,
+    });
+}
+
+/// Bytes that a text takes, by its length.
+fn of_text(length: usize) -> usize {
+    size_of::<u32>() + length
+}
+
+/// Whether sizes are less than a limit together; no more of them are looked at than tell.
+fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
+    limit > 0 && sizes.try_fold(0, |sum: usize, size| sum.checked_add(size).filter(|sum| *sum < limit)).is_some()
 }
 
 /// The leaves of a column, in order: dictionaries that are encoded here, and none for each of those that the crate encodes, with the column they make up.

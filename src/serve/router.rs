@@ -178,7 +178,7 @@ async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Exte
 }
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
-    server.openapi.answer(&headers).await
+    server.openapi().answer(&headers).await
 }
 
 async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {

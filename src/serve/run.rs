@@ -60,6 +60,8 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         None => None,
     };
     let follower = tokio::spawn(follow_channel(server.service.clone()));
+    let described = server.clone();
+    tokio::task::spawn_blocking(move || described.openapi().clone());
     if let Err(error) = server.follow_log().await {
         tracing::error!("the event log cannot be read: {error}");
     }

@@ -1,10 +1,10 @@
 //! The server as a whole: what its routes share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
+use serde_json::Value;
 
-use super::http::documents::Document;
+use super::http::documents::{Document, Later};
 use super::http::openapi;
 use super::http::paths::Paths;
 use super::http::service::{Clock, Service};
@@ -23,7 +23,8 @@ use crate::store::{Home, Manifest};
 pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
-    pub(super) openapi: Arc<Document>,
+    openapi: Arc<Later<Value>>,
+    openapi_document: OnceLock<Arc<Document>>,
     pub(super) asyncapi: Arc<Document>,
     pub(super) paths: Arc<Paths>,
     pub(super) pages: Arc<Pages>,
@@ -37,24 +38,31 @@ impl Server {
     /// # Errors
     /// `Config`, when a setting is wrong; `Store`, when home or keys cannot be read.
     pub fn new(settings: ServeSettings, contracts: Contracts, clock: Clock) -> Result<Arc<Self>> {
-        let own_url = settings.own_url();
-        let openapi = openapi::document(&routes::FAMILIES, &contracts, settings.public_url.as_deref(), &own_url);
-        let asyncapi = asyncapi::document(&contracts, &settings.limits, &own_url);
-        let document = |content_type, bytes| Arc::new(Document::new(content_type, bytes));
+        let asyncapi = asyncapi::document(&contracts, &settings.limits, &settings.own_url());
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         let paths = Arc::new(Paths::new(routes::endpoints()));
-        let written = Bytes::from(serde_json::to_vec(&openapi).expect("a JSON value has a JSON form"));
-        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), openapi)?);
+        let described = service.clone();
+        let openapi: Arc<Later<Value>> = Arc::new(Later::new(Box::new(move || {
+            let settings = &described.settings;
+            openapi::document(&routes::FAMILIES, &described.contracts, settings.public_url.as_deref(), &settings.own_url())
+        })));
+        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), openapi.clone())?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
-            openapi: document("application/json", written),
-            asyncapi: document("application/json", serde_json::to_vec(&asyncapi).expect("a JSON value has a JSON form").into()),
+            openapi,
+            openapi_document: OnceLock::new(),
+            asyncapi: Arc::new(json_document(&asyncapi)),
             service,
             paths,
             pages,
             watch,
         }))
+    }
+
+    /// What the API is described by. It takes some hundredths of a second to make, for which no release has to wait.
+    pub(super) fn openapi(&self) -> &Arc<Document> {
+        self.openapi_document.get_or_init(|| Arc::new(json_document(&self.openapi)))
     }
 
     /// Follows the channel: loads and swaps in its release when it has moved.
@@ -83,4 +91,8 @@ impl Server {
     pub async fn follow_log(&self) -> Result<()> {
         self.stream.look().await
     }
+}
+
+fn json_document(value: &Value) -> Document {
+    Document::new("application/json", serde_json::to_vec(value).expect("a JSON value has a JSON form").into())
 }

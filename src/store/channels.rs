@@ -1,12 +1,16 @@
 //! Channels: names that point at releases, with one file for each generation that is never changed. Of two publishers that move a channel
 //! at once, one wins.
 
+use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Releases;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
+
+/// How many generations are read at the same time.
+const READING: usize = 16;
 
 /// Format of the channel files; readers refuse a newer one.
 pub const CHANNEL_FORMAT_VERSION: u32 = 1;
@@ -69,11 +73,8 @@ impl Releases {
     /// # Errors
     /// As for [`Releases::channel`].
     pub async fn channel_history(&self, name: &str) -> Result<Vec<ChannelEntry>> {
-        let mut entries = Vec::new();
-        for generation in self.generations(name).await? {
-            entries.push(self.generation(name, generation).await?);
-        }
-        Ok(entries)
+        let generations = self.generations(name).await?;
+        stream::iter(generations).map(|generation| self.generation(name, generation)).buffered(READING).try_collect().await
     }
 
     /// Points a channel at a release, if its generation is still `after` (none: the channel does not exist yet). Only `publish` calls this.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use arrow::array::RecordBatch;
-use arrow::buffer::Buffer;
+use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::datatypes::Schema;
 use arrow::ipc::convert::try_fb_to_schema;
 use arrow::ipc::reader::{FileDecoder, read_footer_length};
@@ -42,6 +42,8 @@ fn ending() -> String {
 /// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as SHA-256, and much sooner: a server looks at gigabytes
 /// when it starts. It keeps nobody out who may write into this folder; such a one could write any digest.
 const CHECKSUM_BYTES: usize = 16;
+/// How many bytes of rows a byte of Parquet is at least.
+const DECODED: usize = 8;
 /// A file that is older and not finished never will be.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
 /// Length and mark at the end of an Arrow file.
@@ -93,6 +95,11 @@ impl Copies {
         size_bytes >= self.least_bytes
     }
 
+    /// Whether parts, which are compressed, hold so much that what is made of them is kept in a file.
+    pub fn are_large(&self, part_bytes: u64) -> bool {
+        usize::try_from(part_bytes).is_ok_and(|bytes| self.is_large(bytes.saturating_mul(DECODED)))
+    }
+
     fn path(&self, of: &Digest, form: &str) -> PathBuf {
         let form = Digest::of(form.as_bytes());
         self.folder.join(format!("{of}-{}{}", form.short(16), ending()))
@@ -109,15 +116,27 @@ impl Copies {
     /// `Store`, when it is there and cannot be read.
     pub fn open(&self, of: &Digest, form: &str) -> Result<Option<Copy>> {
         let path = self.path(of, form);
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.at("open", &path)?,
-        };
+        let Some(file) = opened(&path)? else { return Ok(None) };
         if !is_whole(&file).at("read", &path)? {
-            tracing::warn!(path = %path.display(), "a copy of a part is damaged and is made again");
+            tell_damaged(&path);
             return Ok(None);
         }
         map(file).context(|| path.display().to_string()).map(Some)
+    }
+
+    /// Reads a copy into memory of ours, for what is asked for so often that not even the time of a file is to be looked at; none when there is none, or not
+    /// as it was written.
+    ///
+    /// # Errors
+    /// `Store`, when it is there and cannot be read.
+    pub fn read(&self, of: &Digest, form: &str) -> Result<Option<Vec<RecordBatch>>> {
+        let path = self.path(of, form);
+        let Some(file) = opened(&path)? else { return Ok(None) };
+        let Some(content) = content_of(&file).at("read", &path)? else {
+            tell_damaged(&path);
+            return Ok(None);
+        };
+        batches_of(content).context(|| path.display().to_string()).map(Some)
     }
 
     /// Writes the copy of a part, or the index of parts, for reading only, and opens it. All batches have one schema.
@@ -206,6 +225,30 @@ fn age(path: &Path) -> Option<Duration> {
     path.metadata().and_then(|metadata| metadata.modified()).ok()?.elapsed().ok()
 }
 
+fn opened(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        file => file.at("open", path).map(Some),
+    }
+}
+
+fn tell_damaged(path: &Path) {
+    tracing::warn!(path = %path.display(), "a copy of a part is damaged and is made again");
+}
+
+/// The bytes of a file in front of their checksum; none when it is of others.
+fn content_of(mut file: &File) -> io::Result<Option<Buffer>> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let Some(end) = length.checked_sub(CHECKSUM_BYTES).filter(|end| *end > TRAILER_BYTES) else { return Ok(None) };
+    // Aligned as arrays are.
+    let mut bytes = MutableBuffer::from_len_zeroed(length);
+    file.read_exact(&mut bytes)?;
+    let mut hasher = Hasher::new();
+    hasher.write(&bytes[..end]);
+    let is_whole = hasher.finish_128().to_be_bytes() == bytes[end..];
+    Ok(is_whole.then(|| Buffer::from(bytes).slice_with_length(0, end)))
+}
+
 /// Whether a file ends with the checksum of what stands before it.
 fn is_whole(mut file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
@@ -231,11 +274,16 @@ fn map(file: File) -> Result<Copy> {
     // complete, and is replaced or removed as a whole, which leaves the mapped one as it is. Whoever changes it all the same is found out before the next
     // answer is made from it (`MappedFile::is_as_mapped`).
     let mapped = unsafe { Mmap::map(&file.file) }.map_err(|error| Error::store(error.to_string()))?;
-    let end = mapped.len().checked_sub(CHECKSUM_BYTES + TRAILER_BYTES).map(|end| end + TRAILER_BYTES);
-    let end = end.ok_or_else(|| Error::store("not an Arrow file: it is too short"))?;
-    let content = Buffer::from(Bytes::from_owner(mapped).slice(..end));
+    let end = mapped.len().checked_sub(CHECKSUM_BYTES).ok_or_else(|| Error::store("not an Arrow file: it is too short"))?;
+    let batches = batches_of(Buffer::from(Bytes::from_owner(mapped).slice(..end)))?;
+    Ok(Copy { batches, file })
+}
+
+/// The batches of a file whose checksum is right.
+#[expect(unsafe_code, reason = "looking at every array again would touch every page")]
+fn batches_of(content: Buffer) -> Result<Vec<RecordBatch>> {
     let not_arrow = |error: &dyn std::fmt::Display| Error::store(format!("not an Arrow file: {error}"));
-    let trailer = end - TRAILER_BYTES;
+    let trailer = content.len().checked_sub(TRAILER_BYTES).ok_or_else(|| not_arrow(&"it is too short"))?;
     let length = read_footer_length(content[trailer..].try_into().map_err(|error| not_arrow(&error))?)?;
     let start = trailer.checked_sub(length).ok_or_else(|| not_arrow(&"its footer is longer than the file"))?;
     let footer = root_as_footer(&content[start..trailer]).map_err(|error| not_arrow(&error))?;
@@ -248,5 +296,5 @@ fn map(file: File) -> Result<Copy> {
         let bytes = content.slice_with_length(place(block.offset())?, place(block.bodyLength() + i64::from(block.metaDataLength()))?);
         batches.extend(decoder.read_record_batch(block, &bytes)?);
     }
-    Ok(Copy { batches, file })
+    Ok(batches)
 }

@@ -1,11 +1,15 @@
 //! The metrics of one vintage in memory: twelve cells for each area, found by the area's code. What cells have in common (unit,
 //! universe, variables, file) is kept once.
 
-use crate::serve::geo::metric_text::MetricText;
+use serde::{Deserialize, Serialize};
+
+use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text};
+use crate::serve::index::file::{Column, Small, stored};
 use crate::serve::json::Json;
 use crate::serve::place::area_codes::AreaCodes;
-use crate::serve::release::dictionary::{ABSENT, Dictionary};
-use crate::serve::release::provenance::Origin;
+use crate::serve::release::dictionary::Dictionary;
+use crate::serve::release::provenance::{FirstSource, Origin, PartOrigins};
+use crate::serve::release::text_column::TextColumn;
 
 /// Estimates of one vintage for one kind of area.
 #[derive(Debug)]
@@ -15,35 +19,45 @@ pub struct MetricTable {
     pub vintage_text: String,
     /// The vintage object of answers, as JSON text.
     pub vintage: Box<str>,
-    pub(super) codes: AreaCodes,
-    pub(super) names: Vec<Option<Box<str>>>,
-    /// One row of cells per area, in the order of the metric keys.
-    pub(super) cells: Vec<Cell>,
-    pub(super) shared: Vec<Shared>,
-    pub(super) texts: Vec<MetricText>,
-    /// What each metric's cells usually are, for areas that have none.
-    pub(super) usual: Vec<Option<u16>>,
-    pub(super) descriptors: Vec<Descriptor>,
-    /// Qualifiers, reasons, statuses and warning lists; 0 is none.
-    pub(super) words: Dictionary,
-    pub(super) metric_count: usize,
+    estimates: Estimates,
+    /// By number of [`Shared`].
+    texts: Vec<MetricText>,
+    /// By number of [`Descriptor`].
+    origins: Vec<Origin>,
+    metric_count: usize,
 }
 
-/// One estimate. Values are in tenths.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cell {
-    pub value: i64,
-    /// The published margin; of what was computed from counts the approximate one.
-    pub moe: i64,
-    pub shared: u16,
-    pub validation_status: u16,
+/// What is read of a part, whichever release it is in. Values are in tenths.
+#[derive(Debug, Default)]
+pub(super) struct Estimates {
+    /// None of a part without rows.
+    pub vintage_year: Small<Option<i32>>,
+    pub codes: AreaCodes,
+    /// Empty where an area has none.
+    pub names: TextColumn,
+    /// One row of cells per area, in the order of the metric keys.
+    pub values: Column<i64>,
+    /// The published margins; of what was computed from counts the approximate ones.
+    pub moes: Column<i64>,
+    /// Numbers of [`Shared`]; [`ABSENT`](crate::serve::release::dictionary::ABSENT) where an area has no estimate.
+    pub shared_of: Column<u16>,
+    pub validation_statuses: Column<u16>,
+    pub shared: Small<Vec<Shared>>,
+    /// What each metric's cells usually are, for areas that have none.
+    pub usual: Small<Vec<Option<u16>>>,
+    pub descriptors: Small<Vec<Descriptor>>,
+    /// What the first row of each descriptor comes from.
+    pub sources: Small<Vec<Option<FirstSource>>>,
+    /// Qualifiers, reasons, statuses and warning lists; 0 is none.
+    pub words: Dictionary,
 }
+
+stored!(Estimates { vintage_year, codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, sources, words });
 
 pub(super) const NONE: i64 = i64::MIN;
-pub(super) const EMPTY: Cell = Cell { value: NONE, moe: NONE, shared: ABSENT, validation_status: 0 };
 
 /// What many cells of a metric share beside their figures, by number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Shared {
     pub metric: u16,
     pub descriptor: u16,
@@ -54,7 +68,7 @@ pub(super) struct Shared {
 }
 
 /// What many cells share of where they come from.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
     pub unit: String,
     pub universe: String,
@@ -64,7 +78,6 @@ pub struct Descriptor {
     pub(super) is_derived: bool,
     /// The members `universe` and `source` of the metric's object, as JSON text.
     pub universe_and_source: Box<str>,
-    pub origin: Option<Origin>,
 }
 
 /// One estimate, ready to be written. Values are in tenths.
@@ -78,58 +91,87 @@ pub struct Estimate<'a> {
     pub null_reason: Option<&'a str>,
     pub validation_status: &'a str,
     pub descriptor: &'a Descriptor,
+    pub origin: &'a Origin,
 }
 
 impl MetricTable {
+    /// Takes what was read of a part; `metric_keys` give the order of the cells.
+    pub(super) fn of(estimates: Estimates, metric_keys: &[String], origins: &PartOrigins) -> Self {
+        let text = |shared: &Shared| {
+            let (descriptor, words) = (&estimates.descriptors[usize::from(shared.descriptor)], &estimates.words);
+            MetricText::new(&MetricSays {
+                key: &metric_keys[usize::from(shared.metric)],
+                unit: &descriptor.unit,
+                is_derived: descriptor.is_derived,
+                moe_status: words.text(shared.moe_status).unwrap_or_default(),
+                qualifier: words.text(shared.qualifier),
+                null_reason: words.text(shared.null_reason),
+                universe_and_source: Some(&descriptor.universe_and_source),
+                warnings: words.text(shared.warnings),
+            })
+        };
+        let vintage_year = estimates.vintage_year.unwrap_or(0);
+        Self {
+            vintage_year,
+            vintage_text: vintage_year.to_string(),
+            vintage: json_text(|json| write_vintage(json, vintage_year)),
+            texts: estimates.shared.iter().map(text).collect(),
+            origins: estimates.sources.iter().map(|source| origins.of_source(source.as_ref())).collect(),
+            metric_count: metric_keys.len(),
+            estimates,
+        }
+    }
+
     /// Number of areas.
     pub fn areas(&self) -> usize {
-        self.codes.len()
+        self.estimates.codes.len()
     }
 
     /// The code of an area.
     pub fn code(&self, area: usize) -> String {
-        self.codes.at(area)
+        self.estimates.codes.at(area)
     }
 
     /// Finds an area.
     pub fn find(&self, code: &str) -> Option<usize> {
-        self.codes.find(code)
+        self.estimates.codes.find(code)
     }
 
     /// The area's name in the survey.
     pub fn area_name(&self, area: usize) -> Option<&str> {
-        self.names[area].as_deref()
+        Some(self.estimates.names.get(area)).filter(|name| !name.is_empty())
     }
 
     /// The estimate of an area; none when its record was set aside.
     pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
-        let cell = &self.cells[area * self.metric_count + metric];
-        let shared = self.shared.get(usize::from(cell.shared))?;
-        let descriptor = &self.descriptors[usize::from(shared.descriptor)];
-        let margin = figure(cell.moe);
+        let (cell, all) = (area * self.metric_count + metric, &self.estimates);
+        let shared = all.shared.get(usize::from(all.shared_of[cell]))?;
+        let descriptor = &all.descriptors[usize::from(shared.descriptor)];
+        let margin = figure(all.moes[cell]);
         Some(Estimate {
-            value: figure(cell.value),
+            value: figure(all.values[cell]),
             moe: margin.filter(|_| !descriptor.is_derived),
             moe_approximate: margin.filter(|_| descriptor.is_derived),
-            moe_status: self.words.text(shared.moe_status).unwrap_or_default(),
-            qualifier: self.words.text(shared.qualifier),
-            null_reason: self.words.text(shared.null_reason),
-            validation_status: self.words.text(cell.validation_status).unwrap_or_default(),
+            moe_status: all.words.text(shared.moe_status).unwrap_or_default(),
+            qualifier: all.words.text(shared.qualifier),
+            null_reason: all.words.text(shared.null_reason),
+            validation_status: all.words.text(all.validation_statuses[cell]).unwrap_or_default(),
             descriptor,
+            origin: &self.origins[usize::from(shared.descriptor)],
         })
     }
 
     /// Writes the members of the metric's object of an area, with the pieces of its record's id; whether there is an estimate.
     pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
-        let cell = &self.cells[area * self.metric_count + metric];
-        let Some(text) = self.texts.get(usize::from(cell.shared)) else { return false };
-        text.write(json, figure(cell.value), figure(cell.moe), Some(record_id));
+        let (cell, all) = (area * self.metric_count + metric, &self.estimates);
+        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
+        text.write(json, figure(all.values[cell]), figure(all.moes[cell]), Some(record_id));
         true
     }
 
     /// What the metric's cells usually are.
     pub fn usual(&self, metric: usize) -> Option<&Descriptor> {
-        self.usual[metric].map(|number| &self.descriptors[usize::from(number)])
+        self.estimates.usual[metric].map(|number| &self.estimates.descriptors[usize::from(number)])
     }
 }
 

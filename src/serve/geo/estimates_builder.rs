@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use arrow::array::Array;
+use arrow::datatypes::ArrowNativeType;
 use bytes::Bytes;
 
 use crate::error::{Error, Result, ResultExt};
-use crate::serve::geo::estimates::{Cell, Descriptor, EMPTY, MetricTable, NONE, Shared, write_vintage};
-use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text};
-use crate::serve::place::area_codes::AreaCodes;
-use crate::serve::release::dictionary::{Dictionary, numbered};
-use crate::serve::release::provenance::PartOrigins;
+use crate::serve::geo::estimates::{Descriptor, Estimates, NONE, Shared};
+use crate::serve::geo::metric_text::json_text;
+use crate::serve::index::file::{Column, Small};
+use crate::serve::release::dictionary::{ABSENT, numbered};
+use crate::serve::release::provenance::{FirstSource, first_sources};
 use crate::serve::release::table::{Table, TextLists, Texts};
 use crate::store::Part;
 
@@ -36,33 +37,40 @@ const COLUMNS: [&str; 15] = [
 ///
 /// # Errors
 /// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
-pub fn read(origins: &PartOrigins, area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<MetricTable> {
+pub fn read(area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Estimates> {
     let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
     let mut made = Builder::new(metric_keys);
     Table::each(bytes.clone(), &columns, &part.path, |piece| made.add(piece, area_column, &part.path))?;
-    let origins = origins.of_rows(part, bytes, &made.first_rows)?;
-    for (descriptor, origin) in made.descriptors.iter_mut().zip(origins) {
-        descriptor.origin = Some(origin);
+    let sources = first_sources(part, bytes, &made.first_rows)?;
+    let mut estimates = made.finish(sources);
+    if estimates.vintage_year.is_none() {
+        *estimates.vintage_year = part.partition.get("vintage_year").and_then(|year| year.parse().ok());
     }
-    let vintage_year = made.vintage_year.or_else(|| part.partition.get("vintage_year")?.parse().ok()).unwrap_or(0);
-    Ok(made.finish(vintage_year))
+    Ok(estimates)
 }
+
+/// One estimate.
+#[derive(Clone, Copy)]
+struct Cell {
+    value: i64,
+    moe: i64,
+    shared: u16,
+    validation_status: u16,
+}
+
+const EMPTY: Cell = Cell { value: NONE, moe: NONE, shared: ABSENT, validation_status: 0 };
 
 /// What was read of a part so far.
 struct Builder<'a> {
     metric_keys: &'a [String],
     positions: HashMap<&'a str, usize>,
     rows: usize,
-    vintage_year: Option<i32>,
-    codes: AreaCodes,
-    names: Vec<Option<Box<str>>>,
+    /// But for what follows here.
+    estimates: Estimates,
     cells: Vec<Cell>,
     shared: Numbers,
-    usual: Vec<Option<u16>>,
-    descriptors: Vec<Descriptor>,
     /// The first row of each descriptor.
     first_rows: Vec<usize>,
-    words: Dictionary,
 }
 
 impl<'a> Builder<'a> {
@@ -71,15 +79,10 @@ impl<'a> Builder<'a> {
             metric_keys,
             positions: metric_keys.iter().enumerate().map(|(index, key)| (key.as_str(), index)).collect(),
             rows: 0,
-            vintage_year: None,
-            codes: AreaCodes::default(),
-            names: Vec::new(),
+            estimates: Estimates { usual: Small(vec![None; metric_keys.len()]), ..Estimates::default() },
             cells: Vec::new(),
             shared: Numbers::default(),
-            usual: vec![None; metric_keys.len()],
-            descriptors: Vec::new(),
             first_rows: Vec::new(),
-            words: Dictionary::default(),
         }
     }
 
@@ -95,33 +98,34 @@ impl<'a> Builder<'a> {
         let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
         let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
         let sources = SourceColumns::of(table)?;
-        if self.vintage_year.is_none() && table.rows() > 0 {
-            self.vintage_year = Some(table.int32s("vintage_year")?.value(0));
+        let Self { metric_keys, positions, estimates, cells, shared: all_shared, first_rows, .. } = self;
+        if estimates.vintage_year.is_none() && table.rows() > 0 {
+            *estimates.vintage_year = Some(table.int32s("vintage_year")?.value(0));
         }
-        let metric_count = self.metric_keys.len();
+        let metric_count = metric_keys.len();
         for row in 0..table.rows() {
-            if self.codes.push(areas.at(row)).context(|| place.to_owned())? {
-                self.names.push(names.get(row).map(Box::from));
-                self.cells.resize(self.codes.len() * metric_count, EMPTY);
+            if estimates.codes.push(areas.at(row)).context(|| place.to_owned())? {
+                estimates.names.push(names.get(row).unwrap_or_default())?;
+                cells.resize(estimates.codes.len() * metric_count, EMPTY);
             }
             let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
-            let position = *self.positions.get(metrics.at(row)).ok_or_else(unknown)?;
-            let descriptor = match self.usual[position] {
-                Some(number) if sources.is_like(row, &self.descriptors[usize::from(number)]) => number,
+            let position = *positions.get(metrics.at(row)).ok_or_else(unknown)?;
+            let descriptor = match estimates.usual[position] {
+                Some(number) if sources.is_like(row, &estimates.descriptors[usize::from(number)]) => number,
                 _ => {
-                    let known = self.descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
+                    let known = estimates.descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
                     numbered(known.unwrap_or_else(|| {
-                        self.descriptors.push(sources.descriptor(row));
-                        self.first_rows.push(self.rows + row);
-                        self.descriptors.len() - 1
+                        estimates.descriptors.push(sources.descriptor(row));
+                        first_rows.push(self.rows + row);
+                        estimates.descriptors.len() - 1
                     }))?
                 }
             };
-            self.usual[position].get_or_insert(descriptor);
+            estimates.usual[position].get_or_insert(descriptor);
             let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
             let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
-            let words = &mut self.words;
-            let shared = self.shared.number(Shared {
+            let words = &mut estimates.words;
+            let shared = all_shared.number(Shared {
                 metric: numbered(position)?,
                 descriptor,
                 qualifier: words.number(qualifiers.get(row))?,
@@ -129,7 +133,7 @@ impl<'a> Builder<'a> {
                 moe_status: words.number(statuses.get(row))?,
                 warnings: words.number(warning_list.as_deref())?,
             })?;
-            self.cells[(self.codes.len() - 1) * metric_count + position] = Cell {
+            cells[(estimates.codes.len() - 1) * metric_count + position] = Cell {
                 value: decimal(&values),
                 moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
                 shared,
@@ -140,38 +144,22 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn finish(self, vintage_year: i32) -> MetricTable {
-        let Self { metric_keys, descriptors, words, .. } = self;
-        let text = |shared: &Shared| {
-            let descriptor: &Descriptor = &descriptors[usize::from(shared.descriptor)];
-            MetricText::new(&MetricSays {
-                key: &metric_keys[usize::from(shared.metric)],
-                unit: &descriptor.unit,
-                is_derived: descriptor.is_derived,
-                moe_status: words.text(shared.moe_status).unwrap_or_default(),
-                qualifier: words.text(shared.qualifier),
-                null_reason: words.text(shared.null_reason),
-                universe_and_source: Some(&descriptor.universe_and_source),
-                warnings: words.text(shared.warnings),
-            })
-        };
-        let shared = self.shared.all;
-        let texts = shared.iter().map(text).collect();
-        MetricTable {
-            vintage_year,
-            vintage_text: vintage_year.to_string(),
-            vintage: json_text(|json| write_vintage(json, vintage_year)),
-            codes: self.codes,
-            names: self.names,
-            cells: self.cells,
-            shared,
-            texts,
-            usual: self.usual,
-            descriptors,
-            words,
-            metric_count: metric_keys.len(),
+    fn finish(self, sources: Vec<Option<FirstSource>>) -> Estimates {
+        let Self { estimates, cells, shared, .. } = self;
+        Estimates {
+            values: column(&cells, |cell| cell.value),
+            moes: column(&cells, |cell| cell.moe),
+            shared_of: column(&cells, |cell| cell.shared),
+            validation_statuses: column(&cells, |cell| cell.validation_status),
+            shared: Small(shared.all),
+            sources: Small(sources),
+            ..estimates
         }
     }
+}
+
+fn column<T: ArrowNativeType>(cells: &[Cell], of: impl Fn(&Cell) -> T) -> Column<T> {
+    cells.iter().map(of).collect::<Vec<_>>().into()
 }
 
 /// Numbers for what cells share, each different one once.
@@ -243,7 +231,6 @@ impl SourceColumns {
             moe_variable: moe_variable.map(str::to_owned),
             is_derived,
             universe_and_source,
-            origin: None,
         }
     }
 }
@@ -258,7 +245,7 @@ mod tests {
     use parquet::arrow::ArrowWriter;
 
     use super::{Builder, COLUMNS};
-    use crate::serve::geo::estimates::MetricTable;
+    use crate::serve::geo::estimates::Estimates;
     use crate::serve::release::table::Table;
 
     /// More than two pieces, which end within an area.
@@ -322,11 +309,13 @@ mod tests {
             false => add(&Table::read(part(), &columns, "part").unwrap()).unwrap(),
         }
         let first_rows = made.first_rows.clone();
-        assert_eq!(made.vintage_year, Some(2023));
-        let table = made.finish(2023);
+        let estimates = made.finish(Vec::new());
+        assert_eq!(*estimates.vintage_year, Some(2023));
         // Words are kept by a hash, in no order; cells have their numbers.
-        let MetricTable { codes, names, cells, shared, texts, usual, descriptors, .. } = &table;
-        (format!("{:?}", (codes, names, cells, shared, texts, usual, descriptors)), first_rows, pieces)
+        let Estimates { codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, .. } = &estimates;
+        let areas: Vec<(String, &str)> = (0..codes.len()).map(|area| (codes.at(area), names.get(area))).collect();
+        let cells = (&**values, &**moes, &**shared_of, &**validation_statuses);
+        (format!("{:?}", (areas, cells, &**shared, &**usual, &**descriptors)), first_rows, pieces)
     }
 
     #[test]

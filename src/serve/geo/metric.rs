@@ -150,10 +150,8 @@ impl Area<'_> {
         let keys = Geo::of(release).metric_keys;
         let estimates = || metrics.iter().filter_map(|&metric| self.estimate(metric).map(|estimate| (metric, estimate)));
         let verdict = if estimates().all(|(_, estimate)| estimate.validation_status == "passed") { "passed" } else { "passed_with_warnings" };
-        if let Some((metric, estimate)) = estimates().next()
-            && let Some(origin) = &estimate.descriptor.origin
-        {
-            return origin.write(json, verdict, &self.record_id(&keys[metric]));
+        if let Some((metric, estimate)) = estimates().next() {
+            return estimate.origin.write(json, verdict, &self.record_id(&keys[metric]));
         }
         if let Some((places, row)) = self.place
             && let Some(origin) = &places.origin

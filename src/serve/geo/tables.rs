@@ -1,6 +1,7 @@
 //! What the family keeps of a release, and the areas that its answers are about.
 
-use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::join;
 
 use crate::contract::Contracts;
 use crate::error::{Error, Result};
@@ -75,41 +76,32 @@ impl GeoTables {
     /// `Store`, when a part is missing, damaged, or not as its contract says; `Contract`, when there is no contract of metrics.
     pub async fn load(reader: PartReader<'_>, contracts: &Contracts) -> Result<Self> {
         let metric_keys = metric_keys(contracts)?;
-        let mut decoding = Vec::new();
-        for dataset_id in [ZCTA_METRICS, COUNTY_METRICS, SCHOOLS] {
-            for part in reader.parts_of(dataset_id) {
-                let bytes = reader.bytes(part).await?;
-                let (origins, part, metric_keys) = (PartOrigins::of(reader.manifest(), dataset_id, part), part.clone(), metric_keys.clone());
-                decoding.push(tokio::task::spawn_blocking(move || decode(dataset_id, &origins, &metric_keys, &part, bytes)));
-            }
-        }
-        let mut tables = Self { metric_keys, ..Self::default() };
-        for task in decoding {
-            match task.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?? {
-                Decoded::ZctaMetrics(table) => tables.zcta_metrics.push(table),
-                Decoded::CountyMetrics(table) => tables.county_metrics.push(table),
-                Decoded::Schools(table) => tables.schools = Some(*table),
-            }
-        }
+        let metrics = |dataset_id, area_column| join_all(reader.parts_of(dataset_id).map(|part| metrics(reader, dataset_id, area_column, &metric_keys, part)));
+        let schools = join_all(reader.parts_of(SCHOOLS).map(|part| schools(reader, part)));
+        // All to their end: of several errors the first part's is told.
+        let (zctas, counties, schools) = join!(metrics(ZCTA_METRICS, "zcta"), metrics(COUNTY_METRICS, "county_fips"), schools);
+        let mut tables = Self {
+            zcta_metrics: zctas.into_iter().collect::<Result<_>>()?,
+            county_metrics: counties.into_iter().collect::<Result<_>>()?,
+            schools: schools.into_iter().collect::<Result<Vec<_>>>()?.pop(),
+            metric_keys,
+        };
         tables.zcta_metrics.sort_by_key(|table| table.vintage_year);
         tables.county_metrics.sort_by_key(|table| table.vintage_year);
         Ok(tables)
     }
 }
 
-/// A part as decoded, before it finds its place.
-enum Decoded {
-    ZctaMetrics(MetricTable),
-    CountyMetrics(MetricTable),
-    Schools(Box<SchoolTable>),
+async fn metrics(reader: PartReader<'_>, dataset_id: &str, area_column: &'static str, metric_keys: &[String], part: &Part) -> Result<MetricTable> {
+    let keys = metric_keys.to_vec();
+    let make = reader.decoded(part, move |part, bytes| estimates_builder::read(area_column, &keys, part, bytes));
+    let estimates = reader.prepared(part, &format!("{} {area_column} {}", part.path, metric_keys.join(" ")), make).await?;
+    Ok(MetricTable::of(estimates, metric_keys, &PartOrigins::of(reader.manifest(), dataset_id, part)))
 }
 
-fn decode(dataset_id: &str, origins: &PartOrigins, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Decoded> {
-    Ok(match dataset_id {
-        ZCTA_METRICS => Decoded::ZctaMetrics(estimates_builder::read(origins, "zcta", metric_keys, part, bytes)?),
-        COUNTY_METRICS => Decoded::CountyMetrics(estimates_builder::read(origins, "county_fips", metric_keys, part, bytes)?),
-        _ => Decoded::Schools(Box::new(SchoolTable::read(origins, part, bytes)?)),
-    })
+async fn schools(reader: PartReader<'_>, part: &Part) -> Result<SchoolTable> {
+    let origins = PartOrigins::of(reader.manifest(), SCHOOLS, part);
+    reader.decoded(part, move |part, bytes| SchoolTable::read(&origins, part, bytes)).await
 }
 
 /// The metric keys in contract order.

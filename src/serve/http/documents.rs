@@ -1,7 +1,7 @@
 //! Documents that are the same for all until the program is started anew: each is named, and compressed, once.
 
 use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -16,6 +16,9 @@ use crate::ids::Digest;
 /// Close to the smallest form, in a few hundredths of a second.
 const BROTLI_QUALITY: i32 = 7;
 const BROTLI_WINDOW_BITS: i32 = 22;
+
+/// What is made when it is first asked for.
+pub type Later<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send + Sync>>;
 
 /// A document with its compressed forms, each made when it is first asked for.
 pub struct Document {

@@ -100,6 +100,33 @@ impl Saved {
             Ok(RecordBatch::try_new(schema.clone(), vec![Arc::new(cell) as ArrayRef])?)
         })
     }
+
+    /// What was saved in a file.
+    ///
+    /// # Errors
+    /// `Store`, when it has another form.
+    pub fn of_batches(batches: &[RecordBatch]) -> Result<Self> {
+        let array = |batch: &RecordBatch| {
+            let array = batch.column(0).as_any().downcast_ref::<LargeBinaryArray>().filter(|array| array.len() == 1);
+            let array = array.ok_or_else(|| Error::store("the file of an index has another form"))?;
+            let (start, end) = (array.value_offsets()[0] as usize, array.value_offsets()[1] as usize);
+            Ok(array.values().slice_with_length(start, end - start))
+        };
+        batches.iter().map(array).collect::<Result<_>>().map(Self)
+    }
+
+    /// Takes what was saved, as it is in memory.
+    ///
+    /// # Errors
+    /// `Store`, when it is of another index.
+    pub fn restored<T: Stored>(self) -> Result<T> {
+        let mut arrays = Restored(self.0.into_iter());
+        let index = T::restore(&mut arrays)?;
+        match arrays.0.next() {
+            None => Ok(index),
+            Some(_) => Err(Error::store("the file of an index has too many arrays")),
+        }
+    }
 }
 
 /// The arrays of a file in the order in which they were saved.
@@ -221,26 +248,6 @@ impl<T: Stored> Index<T> {
     /// # Errors
     /// `Store`, when it is not what was saved.
     pub fn of_copy(Copy { batches, file }: Copy) -> Result<Self> {
-        let mut arrays = Vec::with_capacity(batches.len());
-        for batch in batches {
-            let array = batch.column(0).as_any().downcast_ref::<LargeBinaryArray>().filter(|array| array.len() == 1);
-            let array = array.ok_or_else(|| Error::store("the file of an index has another form"))?;
-            let (start, end) = (array.value_offsets()[0] as usize, array.value_offsets()[1] as usize);
-            arrays.push(array.values().slice_with_length(start, end - start));
-        }
-        Ok(Self { mapped: Some(Arc::new(file)), ..Self::of_saved(Saved(arrays))? })
-    }
-
-    /// Takes what was saved, as it is in memory.
-    ///
-    /// # Errors
-    /// `Store`, when it is of another index.
-    pub fn of_saved(saved: Saved) -> Result<Self> {
-        let mut arrays = Restored(saved.0.into_iter());
-        let index = T::restore(&mut arrays)?;
-        match arrays.0.next() {
-            None => Ok(Self::made(index)),
-            Some(_) => Err(Error::store("the file of an index has too many arrays")),
-        }
+        Ok(Self { index: Saved::of_batches(&batches)?.restored()?, mapped: Some(Arc::new(file)) })
     }
 }

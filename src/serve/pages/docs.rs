@@ -70,7 +70,7 @@ fn guides() -> Vec<(String, String)> {
 
 /// Tags in the document's order, each with its operations of which a text is part.
 fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
-    let document = &*visit.pages.openapi;
+    let document = &**visit.pages.openapi;
     let has = |text: &str| text.to_lowercase().contains(wanted);
     let is_wanted = |operation: &Operation<'_>| {
         let texts =
@@ -117,7 +117,7 @@ async fn guide(visit: &Visit<'_>) -> Result<Made> {
 }
 
 async fn operation(visit: &Visit<'_>) -> Result<Made> {
-    let (document, id) = (&*visit.pages.openapi, visit.value("operation"));
+    let (document, id) = (&**visit.pages.openapi, visit.value("operation"));
     let Some(operation) = operations(document).find(|operation| operation.id() == id) else {
         return Err(Problem::of_field(Code::NotFound, "operation", format!("the API has no operation `{id}`; /docs lists them")));
     };

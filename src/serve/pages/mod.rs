@@ -36,7 +36,7 @@ use minijinja::{Environment, Value, context};
 use self::cookie::Forms;
 use self::visit::{Told, Visit, Visitor, pairs};
 use super::http::auth::Client;
-use super::http::documents::Document;
+use super::http::documents::{Document, Later};
 use super::http::etag;
 use super::http::paths::Paths;
 use super::http::problem::{Code, Problem, Result};
@@ -81,7 +81,7 @@ struct Browser<'a> {
 pub struct Pages {
     service: Arc<Service>,
     paths: Arc<Paths>,
-    openapi: Arc<serde_json::Value>,
+    openapi: Arc<Later<serde_json::Value>>,
     templates: Environment<'static>,
     forms: Forms,
     style: Arc<Document>,
@@ -93,7 +93,7 @@ impl Pages {
     ///
     /// # Errors
     /// `Config`, when a template of the operator's folder has a mistake.
-    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: serde_json::Value) -> crate::error::Result<Self> {
+    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: Arc<Later<serde_json::Value>>) -> crate::error::Result<Self> {
         let templates = templates::environment(service.settings.templates.as_deref())?;
         let document = |content_type, text: &'static str| Arc::new(Document::new(content_type, Bytes::from_static(text.as_bytes())));
         Ok(Self {
@@ -101,7 +101,7 @@ impl Pages {
             forms: Forms::new()?,
             style: document("text/css; charset=utf-8", include_str!("assets/pages.css")),
             script: document("text/javascript; charset=utf-8", include_str!("assets/pages.js")),
-            openapi: Arc::new(openapi),
+            openapi,
             service,
             paths,
         })

@@ -1,15 +1,18 @@
 //! Codes of areas, ascending, and where each is: a code of five digits, as ZCTAs and counties have, is found without a search.
 
 use crate::error::{Error, Result};
+use crate::serve::index::file::{Column, stored};
 
 /// Codes of at most eight bytes in the order of their texts.
 #[derive(Debug, Default)]
 pub struct AreaCodes {
     /// The bytes of each as a number, which compares as the text does.
-    codes: Vec<u64>,
+    codes: Column<u64>,
     /// By the number that five digits are: one more than the place of the code, zero where there is none.
-    places: Vec<u32>,
+    places: Column<u32>,
 }
+
+stored!(AreaCodes { codes, places });
 
 impl AreaCodes {
     /// Adds a code behind the others; one that is the last already is not added again. Returns whether it was.
@@ -24,7 +27,8 @@ impl AreaCodes {
             _ => self.codes.push(number),
         }
         if let Some(digits) = five_digits(code) {
-            self.places.resize(digits, 0);
+            // A code is behind all that were added.
+            self.places.extend(&vec![0; digits - self.places.len()]);
             self.places.push(u32::try_from(self.codes.len()).unwrap_or_default());
         }
         Ok(true)

@@ -6,15 +6,16 @@ pub mod distance;
 pub mod reach;
 pub mod zips;
 
-use futures_util::FutureExt;
+use bytes::Bytes;
+use futures_util::{FutureExt, join};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::serve::release::loaded::{Load, Tables};
 use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::PartOrigins;
+use crate::store::Part;
 use areas::PlaceTable;
 use reach::Population;
-use zips::Zips;
 
 /// Reads what is kept of a release.
 pub const LOAD: Load = |reader, _, _| load(reader).boxed();
@@ -27,23 +28,19 @@ pub struct Places {
 }
 
 async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let zctas = places(reader, "geo.geography", PlaceTable::read_zctas);
+    let counties = places(reader, "geo.county", PlaceTable::read_counties);
+    let (zctas, counties, population) = join!(zctas, counties, Population::load(reader));
     let mut tables = Tables::default();
-    let zctas = places(reader, "geo.geography", PlaceTable::read_zctas).await?;
-    let counties = places(reader, "geo.county", PlaceTable::read_counties).await?;
-    tables.insert(Places { zctas, counties });
-    tables.insert(Population::load(reader).await?);
-    if let Some(zips) = Zips::load(reader).await? {
-        tables.insert(zips);
-    }
+    tables.insert(Places { zctas: zctas?, counties: counties? });
+    tables.insert(population?);
     Ok(tables)
 }
 
-type Read = fn(&PartOrigins, &crate::store::Part, bytes::Bytes) -> Result<PlaceTable>;
+type Read = fn(&PartOrigins, &Part, Bytes) -> Result<PlaceTable>;
 
 async fn places(reader: PartReader<'_>, dataset_id: &str, read: Read) -> Result<Option<PlaceTable>> {
     let Some(part) = reader.parts_of(dataset_id).last() else { return Ok(None) };
-    let bytes = reader.bytes(part).await?;
-    let (origins, part) = (PartOrigins::of(reader.manifest(), dataset_id, part), part.clone());
-    let reading = tokio::task::spawn_blocking(move || read(&origins, &part, bytes));
-    reading.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?.map(Some)
+    let origins = PartOrigins::of(reader.manifest(), dataset_id, part);
+    reader.decoded(part, move |part, bytes| read(&origins, part, bytes)).await.map(Some)
 }

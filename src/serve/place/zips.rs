@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use arrow::array::{Array, Float64Array};
 use bytes::Bytes;
+use futures_util::future::OptionFuture;
+use futures_util::join;
 
 use crate::canonical::address::city_key;
 use crate::error::Result;
@@ -74,16 +76,13 @@ impl Zips {
     /// # Errors
     /// `Store`, when a part is missing, damaged, or not as its contract says.
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
-        let counties = match reader.parts_of("zip.county").next() {
-            Some(part) => Some(ZipCounties::read(part, reader.bytes(part).await?)?),
-            None => None,
-        };
         let Some(part) = reader.parts_of("zip.zip").next() else { return Ok(None) };
-        let bytes = reader.bytes(part).await?;
-        Self::read(part, bytes, counties).map(Some)
+        let counties = OptionFuture::from(reader.parts_of("zip.county").next().map(|part| reader.decoded(part, ZipCounties::read)));
+        let (zips, counties) = join!(reader.decoded(part, Self::read), counties);
+        Ok(Some(Self { counties: counties.transpose()?, ..zips? }))
     }
 
-    fn read(part: &Part, bytes: Bytes, counties: Option<ZipCounties>) -> Result<Self> {
+    fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let table = Table::read(bytes.clone(), &[&COLUMNS[..], &ADDED, &PartProvenance::COLUMNS].concat(), &part.path)?;
         let codes = table.texts("zip")?;
         codes.check_sorted(&part.path)?;
@@ -115,7 +114,7 @@ impl Zips {
             provenance: PartProvenance::read("zip.zip", part, bytes, &table)?,
             points,
             by_city: HashMap::new(),
-            counties,
+            counties: None,
         };
         for row in 0..table.rows() {
             for name in zips.city_names(row) {

@@ -22,3 +22,4 @@ pub mod row_cells;
 pub mod row_sources;
 pub mod rows;
 pub mod table;
+pub mod text_column;

@@ -19,6 +19,9 @@ use crate::store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;
 
+/// Bytes that are hashed sooner than another thread would begin to: some hundredths of a millisecond.
+const HASHED_AT_ONCE: usize = 64 << 10;
+
 /// How often a copy is made again that is not as it was written when it is to be read.
 const MOST_CHANGES: usize = 3;
 
@@ -188,7 +191,7 @@ impl PartCache {
     /// What `make` returns.
     pub async fn index<T: Stored + Send + 'static>(&self, parts: &[Part], decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<Index<T>> {
         let size_bytes: u64 = parts.iter().map(|part| part.size_bytes).sum();
-        if !self.copies.is_large(usize::try_from(size_bytes).unwrap_or(usize::MAX)) {
+        if !self.copies.are_large(size_bytes) {
             return make.await.map(Index::made);
         }
         let failed = |error| Error::store(format!("indexing failed: {error}"));
@@ -206,8 +209,40 @@ impl PartCache {
             let saved = Saved::of(made);
             copies.write(&name, &form, &Saved::schema(), saved.batches()).and_then(Index::of_copy).or_else(|error| {
                 tracing::warn!("no file of an index for a quick start: {error}");
-                Index::of_saved(saved)
+                saved.restored().map(Index::made)
             })
+        });
+        writing.await.map_err(failed)?
+    }
+
+    /// What is made of a part and kept in memory: read from its file, or made now and, of a large part, kept in one for the next start. `decided_by` is what
+    /// decides it beside part and program.
+    ///
+    /// # Errors
+    /// What `make` returns.
+    pub async fn prepared<T: Stored + Send + 'static>(&self, part: &Part, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<T> {
+        if !self.copies.are_large(part.size_bytes) {
+            return make.await;
+        }
+        let failed = |error| Error::store(format!("preparing a part failed: {error}"));
+        let (copies, name, form) = (self.copies.clone(), part.sha256, Index::<T>::form(&self.program, decided_by));
+        let read = tokio::task::spawn_blocking(move || {
+            let read = copies.read(&name, &form).and_then(|batches| batches.map(|batches| Saved::of_batches(&batches)?.restored()).transpose());
+            (read, copies, form)
+        });
+        let (read, copies, form) = read.await.map_err(failed)?;
+        match read {
+            Ok(Some(prepared)) => return Ok(prepared),
+            Ok(None) => {}
+            Err(error) => tracing::warn!("{error}"),
+        }
+        let made = make.await?;
+        let writing = tokio::task::spawn_blocking(move || {
+            let saved = Saved::of(made);
+            if let Err(error) = copies.write(&name, &form, &Saved::schema(), saved.batches()) {
+                tracing::warn!("no file of a part for a quick start: {error}");
+            }
+            saved.restored()
         });
         writing.await.map_err(failed)?
     }
@@ -234,6 +269,9 @@ impl PartCache {
     /// `Store`, when it is missing or damaged.
     pub async fn bytes(&self, release_id: &ReleaseId, part: &Part) -> Result<Bytes> {
         let bytes = self.releases.part(release_id, part).await.context(|| part.path.clone())?;
+        if bytes.len() <= HASHED_AT_ONCE {
+            return check_digest(part, &bytes).map(|()| bytes);
+        }
         let part = part.clone();
         let checking = tokio::task::spawn_blocking(move || check_digest(&part, &bytes).map(|()| bytes));
         checking.await.map_err(|error| Error::store(format!("reading a part failed: {error}")))?

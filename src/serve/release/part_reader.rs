@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::part_cache::{CachedPart, PartCache};
 use super::record_ids::RecordIds;
 use crate::contract::{Contract, Contracts};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::RecordId;
 use crate::serve::index::file::{Index, Stored};
 use crate::store::{Manifest, Part, Record};
@@ -68,6 +68,14 @@ impl<'a> PartReader<'a> {
         self.cache.index(parts, decided_by, make).await
     }
 
+    /// What is made of a part and kept in memory: read from its file, or made now. `decided_by` is what decides it beside the part.
+    ///
+    /// # Errors
+    /// What `make` returns.
+    pub async fn prepared<T: Stored + Send + 'static>(self, part: &Part, decided_by: &str, make: impl Future<Output = Result<T>>) -> Result<T> {
+        self.cache.prepared(part, decided_by, make).await
+    }
+
     /// Finds a record; none where the part has not got it. What ids a part has is kept, so that asking again for what is not there reads nothing.
     ///
     /// # Errors
@@ -91,6 +99,16 @@ impl<'a> PartReader<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Decodes a part, its digest checked, where no request waits for the thread.
+    ///
+    /// # Errors
+    /// `Store`, when the part is missing or damaged; what `decode` returns.
+    pub async fn decoded<T: Send + 'static>(self, part: &Part, decode: impl FnOnce(&Part, Bytes) -> Result<T> + Send + 'static) -> Result<T> {
+        let (bytes, part) = (self.bytes(part).await?, part.clone());
+        let decoding = tokio::task::spawn_blocking(move || decode(&part, bytes));
+        decoding.await.map_err(|error| Error::store(format!("decoding a part failed: {error}")))?
     }
 
     /// The bytes of a part, its digest checked.

@@ -1,10 +1,9 @@
 //! Writes the provenance object of a record: dataset and its version, source and its file, verdict, record id.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 
 use crate::error::Result;
+use crate::ids::Digest;
 use crate::provenance::Snapshot;
 use crate::serve::json::Json;
 use crate::serve::release::row_sources::RowSources;
@@ -68,19 +67,33 @@ impl PartOrigins {
     /// # Errors
     /// `Store`, when the pointers cannot be read.
     pub fn of_rows(&self, part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Origin>> {
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(|&index| rows[index]);
-        let sorted: Vec<usize> = order.iter().map(|&index| rows[index]).collect();
-        let pointers = read_pointers(bytes, &sorted, &part.path)?;
-        let mut found: BTreeMap<usize, Origin> = BTreeMap::new();
-        for (&index, pointers) in order.iter().zip(pointers) {
-            let first = pointers.first();
-            let named = first.and_then(|pointer| self.inputs.iter().find(|input| input.sha256 == pointer.snapshot && input.source_id == pointer.source_id));
-            let snapshot = named.or(self.inputs.first()).cloned();
-            found.insert(index, Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot });
-        }
-        Ok(found.into_values().collect())
+        Ok(first_sources(part, bytes, rows)?.iter().map(|named| self.of_source(named.as_ref())).collect())
     }
+
+    /// The origin of a row by what [`first_sources`] tells of it.
+    pub fn of_source(&self, named: Option<&FirstSource>) -> Origin {
+        let named = named.and_then(|(source_id, digest)| self.inputs.iter().find(|input| input.sha256 == *digest && input.source_id == *source_id));
+        let snapshot = named.or(self.inputs.first()).cloned();
+        Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot }
+    }
+}
+
+/// The source and the file that the first pointer of a row names.
+pub type FirstSource = (String, Digest);
+
+/// What the first pointers of chosen rows name; none of a row without any.
+///
+/// # Errors
+/// `Store`, when the pointers cannot be read.
+pub fn first_sources(part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Option<FirstSource>>> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|&index| rows[index]);
+    let sorted: Vec<usize> = order.iter().map(|&index| rows[index]).collect();
+    let mut found = vec![None; rows.len()];
+    for (index, pointers) in order.into_iter().zip(read_pointers(bytes, &sorted, &part.path)?) {
+        found[index] = pointers.into_iter().next().map(|pointer| (pointer.source_id, pointer.snapshot));
+    }
+    Ok(found)
 }
 
 /// The origin of a dataset's records that come from `snapshot`.

@@ -15,6 +15,7 @@ use crate::serve::release::part_reader::PartReader;
 use crate::serve::release::provenance::ProvenanceWriter;
 use crate::serve::release::row_sources::RowSources;
 use crate::serve::release::table::{Table, TextLists, Texts};
+use crate::serve::release::text_column::TextColumn;
 use crate::serve::sec::names::{Found, Match, Named, Names};
 use crate::serve::sec::owners::Owners;
 
@@ -258,28 +259,6 @@ impl Registrants {
 /// A ticker as it is compared: `brk.b`, `BRK/B` and `BRK-B` are one.
 fn comparable(ticker: &str) -> String {
     ticker.trim().chars().map(|character| if matches!(character, '.' | '/' | ' ') { '-' } else { character.to_ascii_uppercase() }).collect()
-}
-
-/// Texts one after the other.
-#[derive(Debug, Default)]
-struct TextColumn {
-    text: Column<u8>,
-    ends: Column<u32>,
-}
-
-stored!(TextColumn { text, ends });
-
-impl TextColumn {
-    fn push(&mut self, text: &str) -> Result<()> {
-        self.text.extend(text.as_bytes());
-        self.ends.push(u32::try_from(self.text.len()).map_err(|_| Error::store("more than 4 GB of names"))?);
-        Ok(())
-    }
-
-    fn get(&self, index: usize) -> &str {
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize]).unwrap_or_default()
-    }
 }
 
 /// Lists of texts of rows most of which have none.

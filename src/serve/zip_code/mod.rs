@@ -6,13 +6,18 @@ mod lookup;
 mod nearby;
 mod record;
 
+use futures_util::FutureExt;
+
+use crate::error::Result;
 use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::release::loaded::NOTHING;
+use crate::serve::place::zips::Zips;
+use crate::serve::release::loaded::Tables;
+use crate::serve::release::part_reader::PartReader;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {
     tag: Tag { name: "ZIP codes", description: "ZIP codes with their places, counties, tabulation area, people and range of sales tax." },
-    load: NOTHING,
+    load: |reader, _, _| load(reader).boxed(),
     endpoints: &[lookup::ENDPOINT, batch::ENDPOINT, nearby::ENDPOINT],
     placeholders: &[Placeholder {
         name: "zip",
@@ -21,3 +26,11 @@ pub static FAMILY: Family = Family {
         description: "ZIP code of five digits, or nine, of which the last four are not looked at.",
     }],
 };
+
+async fn load(reader: PartReader<'_>) -> Result<Tables> {
+    let mut tables = Tables::default();
+    if let Some(zips) = Zips::load(reader).await? {
+        tables.insert(zips);
+    }
+    Ok(tables)
+}

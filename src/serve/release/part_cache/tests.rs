@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use crate::error::Result;
 use crate::ids::{Digest, ReleaseId};
+use crate::serve::index::file::Column;
 use crate::serve::release::part_cache::{CachedPart, PartCache};
-use crate::store::{Copies, Home, Part, PartReport, Releases};
+use crate::store::{Copies, DatasetEntry, Home, Manifest, Part, PartReport, Releases};
 
 static READ: AtomicUsize = AtomicUsize::new(0);
 
@@ -73,4 +74,61 @@ async fn parts_are_read_once_kept_within_the_bound_and_checked() {
         let error = parts.get::<Plain>(&id, &damaged).await.err().unwrap().to_string();
         assert!(error.contains("damaged"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn what_is_made_of_a_large_part_is_made_again_only_when_its_file_is_of_others_or_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (releases, tables) = (Releases::open(&Home::open(folder.path()).unwrap(), None).unwrap(), folder.path().join("tables"));
+    let cache = |least_bytes, program: &[u8]| PartCache::new(releases.clone(), Copies::new(tables.clone(), least_bytes), 100, Digest::of(program));
+    let (part, cells) = (part("test.plain/part-0.parquet", &[7; 100]), (0..100_u32).map(|cell| cell * cell).collect::<Vec<_>>());
+    let made = AtomicUsize::new(0);
+    let ask = async |cache: &PartCache, decided_by: &str| {
+        let make = async {
+            made.fetch_add(1, Ordering::Relaxed);
+            Ok(Column::from(cells.clone()))
+        };
+        let prepared: Column<u32> = cache.prepared(&part, decided_by, make).await.unwrap();
+        assert_eq!(*prepared, *cells);
+        made.load(Ordering::Relaxed)
+    };
+    let files = || std::fs::read_dir(&tables).map_or(0, Iterator::count);
+
+    assert_eq!(ask(&cache(801, b"program"), "form").await, 1, "a byte of Parquet is at least eight of rows: this part is small");
+    assert_eq!((ask(&cache(800, b"program"), "form").await, files()), (2, 1), "nobody else has left it");
+    assert_eq!((ask(&cache(800, b"program"), "form").await, files()), (2, 1), "read from its file");
+    assert_eq!((ask(&cache(800, b"program"), "another").await, files()), (3, 2));
+    assert_eq!((ask(&cache(800, b"another"), "form").await, files()), (4, 3));
+    for (number, path) in std::fs::read_dir(&tables).unwrap().map(|entry| entry.unwrap().path()).enumerate() {
+        let mut bytes = std::fs::read(&path).unwrap();
+        match number {
+            0 => bytes.truncate(bytes.len() / 2),
+            1 => bytes.truncate(3),
+            _ => bytes[200] ^= 1,
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+    }
+    for (program, decided_by) in [(&b"program"[..], "form"), (b"program", "another"), (b"another", "form")] {
+        let before = made.load(Ordering::Relaxed);
+        assert_eq!(ask(&cache(800, program), decided_by).await, before + 1, "a damaged file is made again");
+        assert_eq!(ask(&cache(800, program), decided_by).await, before + 1);
+    }
+    let datasets = [("test.plain".to_owned(), DatasetEntry { schema_version: String::new(), parts: vec![part.clone(), part.clone()] })].into();
+    let manifest = Manifest {
+        format_version: 1,
+        release_id: "r00000000000000000000".parse().unwrap(),
+        pubdata_version: String::new(),
+        is_sample: false,
+        tasks: Default::default(),
+        datasets,
+        declarations: Default::default(),
+        companions: Default::default(),
+        published_at: String::new(),
+        run_id: String::new(),
+    };
+    cache(800, b"program").forget_all_but(&[&manifest]);
+    assert_eq!(files(), 3, "a release has the part");
+    cache(800, b"program").forget_all_but(&[]);
+    assert_eq!(files(), 0);
 }

@@ -1,0 +1,31 @@
+//! A text column of which nearly every text is another.
+
+use crate::error::{Error, Result};
+use crate::serve::index::file::{Column, stored};
+
+/// Texts one after the other.
+#[derive(Debug, Default)]
+pub struct TextColumn {
+    text: Column<u8>,
+    ends: Column<u32>,
+}
+
+stored!(TextColumn { text, ends });
+
+impl TextColumn {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// `Store`, when there is more text than places can name.
+    pub fn push(&mut self, text: &str) -> Result<()> {
+        self.text.extend(text.as_bytes());
+        self.ends.push(u32::try_from(self.text.len()).map_err(|_| Error::store("more than 4 GB of texts in a column"))?);
+        Ok(())
+    }
+
+    /// The text of a row.
+    pub fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        std::str::from_utf8(&self.text[start as usize..self.ends[index] as usize]).unwrap_or_default()
+    }
+}
