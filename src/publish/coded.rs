@@ -69,7 +69,8 @@ pub fn encode(
     let compression = properties.compression(leaf.path());
     let mut written = |bytes: &[u8]| match compression {
         Compression::ZSTD(level) => compressed(bytes, level, compressor),
-        _ => Ok(bytes.to_vec()),
+        Compression::UNCOMPRESSED => Ok(bytes.to_vec()),
+        other => Err(Error::store(format!("{}: no chunk is compressed by {other}", leaf.path()))),
     };
     let mut described = Described::new(leaf);
     let mut sink = TrackedWrite::new(Vec::new());
@@ -351,9 +352,9 @@ fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelH
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{Array, ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
-    use arrow::buffer::OffsetBuffer;
-    use arrow::compute::cast;
+    use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
+    use arrow::buffer::{NullBuffer, OffsetBuffer};
+    use arrow::compute::{cast, concat_batches};
     use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
@@ -474,26 +475,71 @@ mod tests {
             assert!(of_the_crate(&groups) == ours(&groups), "case {number}");
         }
     }
+
+    fn file_of(rows: &RecordBatch, small_bytes: usize) -> Bytes {
+        let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(rows), Some(properties())).unwrap().into_serialized_writer().unwrap();
+        let chunks = encode_group(rows, writer.schema_descr(), &properties(), small_bytes).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
+        group.close().unwrap();
+        writer.into_inner().unwrap().into()
+    }
+
+    fn are_small(file: &Bytes) -> Vec<bool> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
+        reader.metadata().row_group(0).columns().iter().map(|chunk| chunk.compression() == Compression::UNCOMPRESSED).collect()
+    }
+
     #[test]
     fn small_chunks_are_not_compressed_and_read_as_written() {
         // A text takes four bytes more than it has: of 60 rows, 48 of which have a text of six bytes where one may be missing.
         let values = ["text 0", "text 1"].map(str::to_owned);
-        for (rows, are_small) in [(11, [true; 6]), (60, [true, false, true, false, true, true]), (200, [false; 6])] {
+        for (rows, expected) in [(11, [true; 6]), (60, [true, false, true, false, true, true]), (200, [false; 6])] {
             let places: Vec<Option<u32>> = (0..rows).map(|row| (row % 5 > 0).then_some(row as u32 % values.len() as u32)).collect();
             let rows = batch(&places, &values, &vec![1; rows]);
-            let (mut writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&rows), Some(properties())).unwrap().into_serialized_writer().unwrap();
-            let chunks = encode_group(&rows, writer.schema_descr(), &properties(), 512).unwrap();
-            let mut group = writer.next_row_group().unwrap();
-            chunks.into_iter().for_each(|chunk| chunk.append(&mut group).unwrap());
-            group.close().unwrap();
-            let file = Bytes::from(writer.into_inner().unwrap());
+            let file = file_of(&rows, 512);
+            assert_eq!(are_small(&file), expected, "{} rows", rows.num_rows());
             let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
-            let chunks = reader.metadata().row_group(0).columns();
-            let compressions: Vec<bool> = chunks.iter().map(|chunk| chunk.compression() == Compression::UNCOMPRESSED).collect();
-            assert_eq!(compressions, are_small, "{} rows", rows.num_rows());
             let read = reader.with_batch_size(1_000).build().unwrap().next().unwrap().unwrap();
             let plain = rows.columns().iter().zip(read.schema().fields()).map(|(column, field)| cast(column, field.data_type()).unwrap()).collect();
             assert_eq!(read, RecordBatch::try_new(read.schema(), plain).unwrap());
         }
+    }
+
+    #[test]
+    fn however_rows_are_held_the_same_chunks_are_small() {
+        // 64 texts take 512 bytes where each has four, and a byte less or more where one is shorter or longer.
+        for (last, is_less) in [("abc", true), ("abcd", false), ("abcde", false)] {
+            let values = ["abcd", last, "a text of other rows"].map(str::to_owned);
+            let places: Vec<Option<u32>> = (0..64).map(|row| Some(u32::from(row == 63))).collect();
+            let rows = batch(&places, &values, &vec![1; 64]);
+            let with = |rows: &RecordBatch, column: &dyn Fn(&ArrayRef) -> ArrayRef| {
+                let columns: Vec<ArrayRef> = rows.columns().iter().map(column).collect();
+                let field = |(field, column): (&Arc<Field>, &ArrayRef)| field.as_ref().clone().with_data_type(column.data_type().clone());
+                let schema = Schema::new(rows.schema().fields().iter().zip(&columns).map(field).collect::<Vec<_>>());
+                RecordBatch::try_new(Arc::new(schema), columns).unwrap()
+            };
+            let plain = |rows: &RecordBatch| with(rows, &|column| cast(column, &without_dictionaries(column.data_type())).unwrap());
+            let with_bitmap = with(&plain(&rows), &|column| match column.as_string_opt::<i32>() {
+                Some(texts) => {
+                    let nulls = NullBuffer::new_valid(texts.len());
+                    Arc::new(StringArray::new(texts.offsets().clone(), texts.values().clone(), Some(nulls)))
+                }
+                None => column.clone(),
+            });
+            let twice = |rows: &RecordBatch| concat_batches(&rows.schema(), [rows, rows]).unwrap().slice(64, 64);
+            let file = file_of(&rows, 512);
+            assert_eq!(are_small(&file)[1..5], [is_less; 4], "{last}");
+            let others = [plain(&rows), with_bitmap, twice(&rows), twice(&plain(&rows))];
+            for (number, other) in others.iter().enumerate() {
+                assert!(file_of(other, 512) == file, "{last}, {number}");
+            }
+        }
+        // Of lists that have none, one and two items, the crate encodes all leaves.
+        let values = ["abcd".to_owned()];
+        let lengths = [0, 1, 2, 1].repeat(25);
+        let rows = batch(&vec![Some(0); 100], &values, &lengths);
+        assert_eq!(are_small(&file_of(&rows, 801))[3..], [true, true, true]);
+        assert_eq!(are_small(&file_of(&rows, 800))[3..], [false, false, false]);
     }
 }

@@ -201,7 +201,9 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     };
     let is_small: Vec<bool> = leaves.iter().map(is_small).collect();
     let small = is_small.into_iter().zip(file.columns()).filter(|(is_small, _)| *is_small).map(|(_, leaf)| leaf.path().clone());
-    let of_group = small.fold(properties.clone().into_builder(), |of_group, path| of_group.set_column_compression(path, Compression::UNCOMPRESSED)).build();
+    let of_group = small.fold(properties.clone().into_builder(), |of_group, path| of_group.set_column_compression(path, Compression::UNCOMPRESSED));
+    // The footer is the file's.
+    let of_group = of_group.set_key_value_metadata(None).build();
     let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone()))?.into_serialized_writer()?;
     let mut writers = writers.create_column_writers(0)?.into_iter().zip(others);
     let leaves = leaves.into_iter().enumerate().map(|(place, coded)| match coded {
@@ -224,7 +226,8 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     leaves.into_par_iter().map_init(|| None, encode).collect()
 }
 
-/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends on the values alone and not on how they are held.
+/// Tells of each leaf of a column whether its values take fewer than so many bytes, which depends on the values alone and not on how they are held:
+/// no list or item of a part is null.
 fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(lists) = column.as_list_opt::<i32>() {
         let (first, end) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);

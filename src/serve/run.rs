@@ -60,8 +60,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
         None => None,
     };
     let follower = tokio::spawn(follow_channel(server.service.clone()));
-    let described = server.clone();
-    tokio::task::spawn_blocking(move || described.openapi().clone());
+    tokio::spawn(describe(server.clone()));
     if let Err(error) = server.follow_log().await {
         tracing::error!("the event log cannot be read: {error}");
     }
@@ -114,6 +113,14 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     limits.connections = fitting;
     limits.stream_sockets = limits.stream_sockets.min(fitting / 2);
     Ok(())
+}
+
+/// Makes what the API is described by before somebody asks for it.
+async fn describe(server: Arc<Server>) {
+    let making = tokio::task::spawn_blocking(move || _ = server.openapi());
+    if let Err(error) = making.await {
+        tracing::error!("the document of the API cannot be made: {error}");
+    }
 }
 
 async fn follow_channel(service: Arc<Service>) {

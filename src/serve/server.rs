@@ -23,8 +23,8 @@ use crate::store::{Home, Manifest};
 pub struct Server {
     pub(super) service: Arc<Service>,
     pub(super) stream: Arc<Stream>,
-    openapi: Arc<Later<Value>>,
-    openapi_document: OnceLock<Arc<Document>>,
+    described: Arc<Later<Value>>,
+    openapi: OnceLock<Arc<Document>>,
     pub(super) asyncapi: Arc<Document>,
     pub(super) paths: Arc<Paths>,
     pub(super) pages: Arc<Pages>,
@@ -41,17 +41,17 @@ impl Server {
         let asyncapi = asyncapi::document(&contracts, &settings.limits, &settings.own_url());
         let service = Arc::new(Service::new(settings, contracts, clock, routes::loads())?);
         let paths = Arc::new(Paths::new(routes::endpoints()));
-        let described = service.clone();
-        let openapi: Arc<Later<Value>> = Arc::new(Later::new(Box::new(move || {
-            let settings = &described.settings;
-            openapi::document(&routes::FAMILIES, &described.contracts, settings.public_url.as_deref(), &settings.own_url())
+        let of = service.clone();
+        let described: Arc<Later<Value>> = Arc::new(Later::new(Box::new(move || {
+            let settings = &of.settings;
+            openapi::document(&routes::FAMILIES, &of.contracts, settings.public_url.as_deref(), &settings.own_url())
         })));
-        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), openapi.clone())?);
+        let pages = Arc::new(Pages::new(service.clone(), paths.clone(), described.clone())?);
         let watch = Watch::new(Home::open(&service.settings.home)?);
         Ok(Arc::new(Self {
             stream: Arc::new(Stream::new(service.clone())?),
-            openapi,
-            openapi_document: OnceLock::new(),
+            described,
+            openapi: OnceLock::new(),
             asyncapi: Arc::new(json_document(&asyncapi)),
             service,
             paths,
@@ -62,7 +62,7 @@ impl Server {
 
     /// What the API is described by. It takes some hundredths of a second to make, for which no release has to wait.
     pub(super) fn openapi(&self) -> &Arc<Document> {
-        self.openapi_document.get_or_init(|| Arc::new(json_document(&self.openapi)))
+        self.openapi.get_or_init(|| Arc::new(json_document(&self.described)))
     }
 
     /// Follows the channel: loads and swaps in its release when it has moved.

@@ -109,7 +109,8 @@ pub struct Limits {
     pub trace_time: Duration,
     /// Bound on the parts of a bucket that are kept on disk.
     pub disk_cache_bytes: u64,
-    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory.
+    /// Parts of which the decoded rows take as much are read from copies on disk, mapped into memory. What is made of parts is kept in files where these have
+    /// an eighth of it.
     pub least_copied_bytes: usize,
     /// Sockets of the stream, of all clients together.
     pub stream_sockets: usize,

@@ -2,7 +2,8 @@
 //! system brings in what is touched. Rows lie one behind the other (`serve::release::row_cells`), so that a row is a page or two. A copy is derived from a part and
 //! named by the part's digest; losing it costs making it again.
 //!
-//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them.
+//! Indexes over the parts of a dataset are kept in the same way, named by the digests of all of them; and what is made of a part and kept in memory, which is
+//! read and not mapped.
 //!
 //! ```text
 //! HOME/state/tables/<channel>/<sha256 of the part>-<of the columns>.<versions>.arrow    an Arrow file, then the XXH3 of its bytes
@@ -42,8 +43,8 @@ fn ending() -> String {
 /// XXH3 of 128 bits, big-endian. It tells a file that was cut short or damaged as surely as SHA-256, and much sooner: a server looks at gigabytes
 /// when it starts. It keeps nobody out who may write into this folder; such a one could write any digest.
 const CHECKSUM_BYTES: usize = 16;
-/// How many bytes of rows a byte of Parquet is at least.
-const DECODED: usize = 8;
+/// About how many bytes of rows a byte of Parquet holds.
+const ROW_BYTES_OF_PARQUET: usize = 8;
 /// A file that is older and not finished never will be.
 const LONGEST_WRITING: Duration = Duration::from_secs(3600);
 /// Length and mark at the end of an Arrow file.
@@ -97,7 +98,7 @@ impl Copies {
 
     /// Whether parts, which are compressed, hold so much that what is made of them is kept in a file.
     pub fn are_large(&self, part_bytes: u64) -> bool {
-        usize::try_from(part_bytes).is_ok_and(|bytes| self.is_large(bytes.saturating_mul(DECODED)))
+        usize::try_from(part_bytes).is_ok_and(|bytes| self.is_large(bytes.saturating_mul(ROW_BYTES_OF_PARQUET)))
     }
 
     fn path(&self, of: &Digest, form: &str) -> PathBuf {

@@ -311,11 +311,11 @@ mod tests {
         let first_rows = made.first_rows.clone();
         let estimates = made.finish(Vec::new());
         assert_eq!(*estimates.vintage_year, Some(2023));
-        // Words are kept by a hash, in no order; cells have their numbers.
-        let Estimates { codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, .. } = &estimates;
+        let Estimates { codes, names, values, moes, shared_of, validation_statuses, shared, usual, descriptors, words, .. } = &estimates;
         let areas: Vec<(String, &str)> = (0..codes.len()).map(|area| (codes.at(area), names.get(area))).collect();
         let cells = (&**values, &**moes, &**shared_of, &**validation_statuses);
-        (format!("{:?}", (areas, cells, &**shared, &**usual, &**descriptors)), first_rows, pieces)
+        let words: Vec<Option<&str>> = (0..=words.len() as u16).map(|number| words.text(number)).collect();
+        (format!("{:?}", (areas, cells, &**shared, &**usual, &**descriptors, words)), first_rows, pieces)
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::ids::Digest;
 use crate::serve::index::key_hash::hash;
 use crate::store::{Copy, MappedFile};
 
-/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file is mapped.
+/// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file is mapped or was read.
 #[derive(Clone)]
 pub enum Column<T: ArrowNativeType> {
     Made(Vec<T>),
@@ -37,7 +37,7 @@ impl<T: ArrowNativeType> Column<T> {
         }
     }
 
-    /// How much memory of ours it takes.
+    /// How much memory it takes while it is made.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Made(cells) => size_of::<T>() * cells.capacity(),

@@ -66,6 +66,16 @@ async fn rollback_goes_back_one_release_each_time_and_the_next_publish_goes_on()
 }
 
 #[tokio::test]
+async fn a_rollback_to_a_release_needs_no_older_generation() {
+    let place = Place::new();
+    let ids = publish_nights(&place, 3).await;
+    std::fs::write(place.home.root().join("channels/nightly/0000000001.json"), "not what it was").unwrap();
+    let error = rollback(&place.releases, "nightly", None, NOW).await.unwrap_err();
+    assert!(error.to_string().contains("0000000001.json is damaged"), "{error}");
+    assert_eq!(rollback(&place.releases, "nightly", Some(ids[0].clone()), NOW).await.unwrap().unwrap().release_id, ids[0]);
+}
+
+#[tokio::test]
 async fn prune_keeps_the_newest_of_each_channel_and_what_a_channel_points_at() {
     let place = Place::new();
     let ids = publish_nights(&place, 2).await;
