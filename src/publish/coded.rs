@@ -509,7 +509,7 @@ mod tests {
     #[test]
     fn however_rows_are_held_the_same_chunks_are_small() {
         // 64 texts take 512 bytes where each has four, and a byte less or more where one is shorter or longer.
-        for (last, is_less) in [("abc", true), ("abcd", false), ("abcde", false)] {
+        for (last, is_less) in [("xyz", true), ("wxyz", false), ("vwxyz", false)] {
             let values = ["abcd", last, "a text of other rows"].map(str::to_owned);
             let places: Vec<Option<u32>> = (0..64).map(|row| Some(u32::from(row == 63))).collect();
             let rows = batch(&places, &values, &vec![1; 64]);
