@@ -99,9 +99,8 @@ impl Releases {
     }
 
     async fn generations(&self, name: &str) -> Result<Vec<u64>> {
-        let files = self.store.list(&folder(name)?).await?;
-        let number = |key: &str| key.rsplit('/').next()?.strip_suffix(".json")?.parse::<u64>().ok();
-        let mut generations: Vec<u64> = files.iter().filter_map(|file| number(&file.key)).collect();
+        let names = self.store.file_names(&folder(name)?).await?;
+        let mut generations: Vec<u64> = names.iter().filter_map(|name| name.strip_suffix(".json")?.parse().ok()).collect();
         generations.sort_unstable();
         Ok(generations)
     }

@@ -312,6 +312,30 @@ impl SharedStore {
         Ok(found)
     }
 
+    /// The names of the files of a folder, in no order. Where the store is a folder none of them is looked at, as [`SharedStore::list`] has to.
+    ///
+    /// # Errors
+    /// `Store`, when they cannot be listed.
+    pub async fn file_names(&self, folder: &Path) -> Result<Vec<String>> {
+        let Some(root) = &self.folder else {
+            let files = self.list(folder).await?;
+            return Ok(files.into_iter().filter_map(|file| Some(file.key.strip_prefix(folder.as_ref())?.strip_prefix('/')?.to_owned())).collect());
+        };
+        let path = root.join(folder.as_ref());
+        let entries = match std::fs::read_dir(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.at("list folder", &path)?,
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.at("list folder", &path)?;
+            if !entry.file_type().at("list folder", &path)?.is_dir() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(names)
+    }
+
     /// The names of the folders in a folder, sorted.
     ///
     /// # Errors

@@ -24,6 +24,8 @@ use crate::serve::http::problem::{Code, Problem};
 use crate::serve::http::service::Service;
 use crate::serve::http::{cors, etag};
 
+/// When to ask again for what took too long.
+const BUSY_SECONDS: u64 = 5;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Wraps what the axum router answers.
@@ -55,7 +57,7 @@ pub async fn guard<F: Future<Output = Response>>(
             match tokio::time::timeout(service.settings.limits.request_time, answer).await {
                 Ok(Ok(response)) => response,
                 Ok(Err(panic)) => problem_response(&service, &Problem::internal(&panic_text(panic.as_ref())), path, &request_id),
-                Err(_) => problem_response(&service, &Problem::internal(&"the request took longer than it may"), path, &request_id),
+                Err(_) => problem_response(&service, &too_long(service.settings.limits.request_time), path, &request_id),
             }
         }
     };
@@ -110,6 +112,13 @@ fn check_head(service: &Service, request: &Request) -> Result<(), Problem> {
         return Err(Problem::new(Code::InvalidParameter, message));
     }
     Ok(())
+}
+
+/// What the answer needs is often in memory when it is asked for again.
+fn too_long(limit: Duration) -> Problem {
+    let detail = format!("there was no answer within {limit:?}, the longest that a request may take");
+    tracing::error!("request failed: {detail}");
+    Problem { retry_after: Some(BUSY_SECONDS), ..Problem::new(Code::Busy, detail) }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

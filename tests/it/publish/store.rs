@@ -55,7 +55,9 @@ async fn a_channel_that_is_damaged_or_misnamed_is_an_error() {
 async fn what_a_killed_upload_left_beside_a_channel_is_not_a_generation() {
     let place = Place::new();
     let entry = place.releases.advance_channel("nightly", None, to(ONE, "one")).await.unwrap();
-    std::fs::write(place.root().join("channels/nightly/0000000002.json#1"), "{").unwrap();
+    let channel = place.root().join("channels/nightly");
+    ["0000000002.json#1", "notes.txt"].iter().for_each(|name| std::fs::write(channel.join(name), "{").unwrap());
+    std::fs::create_dir(channel.join("0000000003.json")).unwrap();
     assert_eq!(place.releases.channel("nightly").await.unwrap(), Some(entry));
     assert_eq!(place.releases.advance_channel("nightly", Some(1), to(TWO, "two")).await.unwrap().generation, 2);
 }
