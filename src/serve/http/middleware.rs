@@ -114,7 +114,7 @@ fn check_head(service: &Service, request: &Request) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What the answer needs is often in memory when it is asked for again.
+/// What is told of a request that takes too long. It may be asked again: what its answer needs is often in memory by then.
 fn too_long(limit: Duration) -> Problem {
     let detail = format!("there was no answer within {limit:?}, the longest that a request may take");
     tracing::error!("request failed: {detail}");
