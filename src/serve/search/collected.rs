@@ -14,8 +14,8 @@ pub trait Collector {
         false
     }
 
-    /// Counts a name that fits, in place of taking it.
-    fn count(&mut self) {}
+    /// Counts names that fit, in place of taking them.
+    fn count(&mut self, _names: usize) {}
 }
 
 impl Collector for Vec<Hit> {
@@ -33,7 +33,7 @@ pub(super) struct Collected<'c, C> {
 
 impl<C: Collector> Collected<'_, C> {
     pub(super) fn collect(&mut self, hit: Hit) {
-        self.note(hit.number);
+        self.note(&[hit.number]);
         self.collector.collect(hit);
     }
 
@@ -41,19 +41,17 @@ impl<C: Collector> Collected<'_, C> {
     pub(super) fn counts(&mut self, score: i32, number: u32) -> bool {
         let is_enough = self.collector.is_beyond(score, number);
         if is_enough {
-            self.count(number);
+            self.count(&[number]);
         }
         is_enough
     }
 
-    pub(super) fn count(&mut self, number: u32) {
-        self.note(number);
-        self.collector.count();
+    pub(super) fn count(&mut self, numbers: &[u32]) {
+        self.note(numbers);
+        self.collector.count(numbers.len());
     }
 
-    fn note(&mut self, number: u32) {
-        if self.first.len() < ENOUGH {
-            self.first.push(number);
-        }
+    fn note(&mut self, numbers: &[u32]) {
+        self.first.extend(numbers.iter().take(ENOUGH.saturating_sub(self.first.len())));
     }
 }

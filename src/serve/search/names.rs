@@ -31,10 +31,11 @@ const MARKED: u64 = 0x80;
 /// Bits below the signs.
 const SAID: u32 = 8;
 
-/// The bits that each name has which has a word, by the word's hash: three, so that of the names of three words that do not have it one in three hundred has
+/// The bits that each name has which has a word, by the word's hash: five, so that of the names of three words that do not have it one in a thousand has
 /// all of them. Not of the hash's highest bits, by which words are spread over the index.
 fn signs_of(hash: u64) -> u64 {
-    [0, 16, 32].into_iter().fold(0, |signs, from| signs | 1 << (u64::from(SAID) + (hash >> from & 0xFFFF) % u64::from(u64::BITS - SAID)))
+    let place = |from: u32| u64::from(SAID) + (((hash >> from & 0x1FF) * u64::from(u64::BITS - SAID)) >> 9);
+    [0, 9, 18, 27, 36].into_iter().fold(0, |signs, from| signs | 1 << place(from))
 }
 
 /// The names and where their words are.
@@ -57,13 +58,15 @@ pub struct Names {
     words: HashIndex,
     /// Where each word's names begin, and their end.
     word_starts: Column<u32>,
+    /// For each word, of the sorted names whose first word it is: the place of the first, of the first with another word after it, and of the end.
+    firsts: Column<u32>,
     /// Numbers of the words, sorted by the word; empty unless words may be unfinished.
     sorted_words: Column<u32>,
     /// A place in the text of each of these.
     word_places: Column<u32>,
 }
 
-stored!(Names { text, starts, kinds, has_persons, sorted, by_word, says, words, word_starts, sorted_words, word_places });
+stored!(Names { text, starts, kinds, has_persons, sorted, by_word, says, words, word_starts, firsts, sorted_words, word_places });
 
 /// A name in the form it is compared in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +84,6 @@ pub struct Begun<'a> {
     pub whole: &'a [u32],
     /// Those that go on with another word.
     pub with_more_words: &'a [u32],
-    /// Those in which its last word goes on.
-    pub with_longer_word: &'a [u32],
 }
 
 /// Names on their way into an index.
@@ -117,6 +118,13 @@ impl Said {
     /// Whether it has a word more than once.
     pub fn has_repeats(self) -> bool {
         self.0 & REPEATS != 0
+    }
+
+    /// Whether it is an organisation's name of so many words or more, not of very many, has each of them once and is not marked: no branch, so that many are looked
+    /// at together.
+    pub fn is_plain(self, least: usize) -> bool {
+        let length = self.0 & LENGTH;
+        (length >= least as u64) & (length < MANY) & (self.0 & (REPEATS | MARKED) == 0)
     }
 
     /// Whether the word is its first.
@@ -183,6 +191,27 @@ impl NamesBuilder {
     }
 }
 
+/// Marks the number of a name's first word where others follow it.
+const GOES_ON: u32 = 1 << 31;
+/// In place of it where there is none.
+const NO_WORD: u32 = u32::MAX;
+
+/// The places of [`Names::firsts`], of names in the order of their text, which is that of their first words, and in which those that have no other come first.
+fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
+    let mut firsts = vec![0; 3 * words];
+    for (place, first) in (0..).zip(sorted.iter().map(|number| first_words[*number as usize])).filter(|(_, first)| *first != NO_WORD) {
+        let [start, more, end] = &mut firsts[3 * (first & !GOES_ON) as usize..][..3] else { continue };
+        if *end == 0 {
+            (*start, *more) = (place, place);
+        }
+        *end = place + 1;
+        if first & GOES_ON == 0 {
+            *more = place + 1;
+        }
+    }
+    firsts
+}
+
 /// Sorts names by text, then by number. They are first spread by two bytes, so that sorting needs little memory beside the result.
 fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
     let named = || (0..).zip(starts).map(|(number, start)| (number, *start as usize)).filter(|(_, start)| text[*start] != END);
@@ -241,6 +270,7 @@ impl Names {
     fn list_words(&mut self, marked: &[bool]) -> Result<Vec<u32>> {
         let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u64)>::with_capacity(self.starts.len()));
         let mut ids: HashMap<u64, u32> = HashMap::new();
+        let mut first_words = Vec::with_capacity(self.starts.len());
         let (mut occurrences, mut counts, mut places): (Vec<u32>, Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.starts.len() {
             let name = self.name(number as u32);
@@ -267,8 +297,11 @@ impl Names {
             let repeats = if has_repeats { REPEATS } else { 0 };
             per_name.push((length as u32, signs | mark | repeats | if is_person { PERSON } else { (length as u64).min(MANY) }));
             kinds.push((mark | if is_person { PERSON } else { 0 }) as u8);
+            let goes_on = if first.contains(' ') { GOES_ON } else { 0 };
+            first_words.push(if first.is_empty() { NO_WORD } else { occurrences[before] | goes_on });
         }
-        u32::try_from(occurrences.len()).map_err(|_| Error::store("more words than an index can number"))?;
+        u32::try_from(occurrences.len()).ok().filter(|words| *words < GOES_ON).ok_or_else(|| Error::store("more words than an index can number"))?;
+        self.firsts = firsts(&self.sorted, &first_words, counts.len()).into();
         let mut words = HashIndexBuilder::default();
         ids.into_iter().for_each(|(hash, id)| words.add_hash(hash, id));
         let mut word_starts = Vec::with_capacity(counts.len() + 1);
@@ -377,12 +410,33 @@ impl Names {
 
     /// Numbers of the names that begin so, by text.
     pub fn that_begin(&self, text: &str) -> Begun<'_> {
-        let all = self.beginning(text);
-        // The marks within a name come before a blank, letters and digits after it.
+        let (word, is_all) = text.split_once(' ').map_or((text, true), |(word, _)| (word, false));
+        let [start, more, end] = self.firsts_of(word);
+        if is_all {
+            return Begun { whole: &self.sorted[start..more], with_more_words: &self.sorted[more..end] };
+        }
+        let (whole, others) = self.split_after(self.beginning(&self.sorted[more..end], text), text, |next| next < b' ');
+        Begun { whole, with_more_words: self.split_after(others, text, |next| next == b' ').0 }
+    }
+
+    /// Numbers of the names that begin so and in which the last word goes on, by text.
+    pub fn that_go_on(&self, text: &str) -> &[u32] {
+        let among = text.split_once(' ').map_or(0..self.sorted.len(), |(word, _)| {
+            let [_, more, end] = self.firsts_of(word);
+            more..end
+        });
+        self.split_after(self.beginning(&self.sorted[among], text), text, |next| next <= b' ').1
+    }
+
+    fn firsts_of(&self, word: &str) -> [usize; 3] {
+        let word = self.words.find(&[word]).first();
+        word.map_or([0; 3], |word| [0, 1, 2].map(|place| self.firsts[3 * *word as usize + place] as usize))
+    }
+
+    /// Splits names that begin with a text by what follows it: the marks within a name come before a blank, letters and digits after it.
+    fn split_after<'n>(&self, names: &'n [u32], text: &str, is_before: impl Fn(u8) -> bool) -> (&'n [u32], &'n [u32]) {
         let next = |number: u32| self.text.get(self.starts[number as usize] as usize + text.len()).copied().unwrap_or(END);
-        let (whole, others) = all.split_at(all.partition_point(|&number| next(number) < b' '));
-        let (with_more_words, with_longer_word) = others.split_at(others.partition_point(|&number| next(number) == b' '));
-        Begun { whole, with_more_words, with_longer_word }
+        names.split_at(names.partition_point(|&number| is_before(next(number))))
     }
 
     /// Takes apart the names of which a text is all: the organisations' names with a legal form, which may be none, then those with another one, before and
@@ -400,13 +454,14 @@ impl Names {
         [same, before, after, persons]
     }
 
-    fn beginning(&self, text: &str) -> &[u32] {
+    /// Those of some names, sorted by their text, that begin so.
+    fn beginning<'n>(&self, names: &'n [u32], text: &str) -> &'n [u32] {
         let prefix = text.as_bytes();
         let order = |number: u32| {
             let following = &self.text[self.starts[number as usize] as usize..];
             following[..following.len().min(prefix.len())].cmp(prefix)
         };
-        let begun = &self.sorted[self.sorted.partition_point(|&number| order(number) == Ordering::Less)..];
+        let begun = &names[names.partition_point(|&number| order(number) == Ordering::Less)..];
         // Few of all: their end is near.
         let mut most = 1;
         while most < begun.len() && order(begun[most]) == Ordering::Equal {
@@ -417,7 +472,7 @@ impl Names {
     }
 
     pub fn size_bytes(&self) -> usize {
-        let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.sorted_words, &self.word_places];
+        let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.firsts, &self.sorted_words, &self.word_places];
         self.text.size_bytes()
             + self.kinds.size_bytes()
             + self.says.size_bytes()
@@ -446,7 +501,7 @@ mod tests {
         let found = |word: &str| names.with_word(word).numbers.to_vec();
         assert_eq!((found("LAND"), found("EVA"), found("LLC"), found("LAN")), (vec![0, 1], vec![1], vec![], vec![]));
         let begun = names.that_begin("LAND");
-        assert_eq!((begun.whole, begun.with_more_words, begun.with_longer_word), (&[1][..], &[][..], &[3][..]));
+        assert_eq!((begun.whole, begun.with_more_words, names.that_go_on("LAND")), (&[1][..], &[][..], &[3][..]));
         assert_eq!(names.that_begin("ACME").with_more_words, [0]);
         assert_eq!((names.name(0), names.name(1)), (organization("ACME LAND"), Name::Person { last: "LAND", given: "EVA A" }));
         assert_eq!(names.name(2), Name::Organization { core: "", form: "" });
@@ -486,7 +541,7 @@ mod tests {
             for (list, fits) in [
                 (begun.whole, &(|rest: &str| rest.is_empty()) as &dyn Fn(&str) -> bool),
                 (begun.with_more_words, &|rest| rest.starts_with(' ')),
-                (begun.with_longer_word, &|rest| !rest.is_empty() && !rest.starts_with(' ')),
+                (names.that_go_on(&word), &|rest| !rest.is_empty() && !rest.starts_with(' ')),
             ] {
                 let mut found = list.to_vec();
                 found.sort_unstable();

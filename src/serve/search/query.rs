@@ -1,15 +1,13 @@
 //! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
-use std::cell::RefCell;
-
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 use crate::serve::search::collected::{Collected, Collector, ENOUGH};
 use crate::serve::search::hit::{Hit, NameMatch};
 use crate::serve::search::names::{Name, Names, Said};
-use crate::serve::search::shared_words::{MOST_WORDS, Posted, Seen, Word, each, has};
+use crate::serve::search::shared_words::{Finder, MOST_WORDS, Posted, Seen, Word, each, has};
 use crate::serve::search::typo as spelling;
-use crate::serve::search::weights::{OTHER_WORD, Scores, Term, Weighted};
+use crate::serve::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 
 /// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
@@ -163,17 +161,20 @@ impl Search<'_> {
         let of_other_form = [before, after].into_iter().flat_map(|list| first(list).0).map(|number| (*number, (WITHOUT_FORM, NameMatch::Normalized)));
         let is_one_word = self.is_one_word();
         // What is not found again by its words.
-        let mut known = Vec::new();
+        let (mut known, mut marked) = (Vec::new(), Vec::new());
         let mut collect = |number: u32, fit| {
+            let hit = self.hit_of(number, fit);
             if !is_one_word {
-                known.push(number);
+                if hit.is_marked { &mut marked } else { &mut known }.push(number);
             }
-            found.collect(self.hit_of(number, fit));
+            found.collect(hit);
         };
         of_same_form.chain(of_other_form).filter(|(number, _)| is_wanted(*number)).for_each(|(number, fit)| collect(number, fit));
         // Of names that go on after what is asked, nothing else has to be known.
-        for (list, fits) in [(begun.with_more_words, *mode != MatchMode::Exact && !is_one_word), (begun.with_longer_word, self.may_go_on())] {
-            let (list, is_list_cut) = first(if fits { list } else { &[] });
+        let with_more_words = if *mode != MatchMode::Exact && !is_one_word { begun.with_more_words } else { &[] };
+        let with_longer_word = if self.may_go_on() { names.that_go_on(&query.core) } else { &[] };
+        for list in [with_more_words, with_longer_word] {
+            let (list, is_list_cut) = first(list);
             is_cut |= is_list_cut;
             let (persons, organizations) = names.split(list);
             looked_at.extend(persons);
@@ -195,10 +196,15 @@ impl Search<'_> {
                 }
             }
             let say_little = self.organization.terms.iter().all(Term::says_little);
-            is_cut |= share_out(&mut lists, if say_little { MAX_SCANNED_FOR_LITTLE } else { MAX_SCANNED });
-            known.extend_from_slice(&looked_at);
+            let is_list_cut = share_out(&mut lists, if say_little { MAX_SCANNED_FOR_LITTLE } else { MAX_SCANNED });
+            is_cut |= is_list_cut;
+            // All of these have all words, so that each is found again: where others only have to be counted, as many are counted less.
+            let are_lists_whole = mode.is_tolerant() && !self.may_go_on() && !is_list_cut && self.organization.terms.len() <= MOST_WORDS;
+            let are_others_counted = known.len() >= ENOUGH && are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
+            let again = if are_others_counted { std::mem::take(&mut known).len() } else { 0 };
+            known.extend(marked.iter().chain(&looked_at));
             known.sort_unstable();
-            self.by_words(&lists, &known, accepts, found, &mut looked_at);
+            self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
@@ -223,8 +229,26 @@ impl Search<'_> {
         let (mut begin_so, mut alone) = (0, 0);
         // Names that begin so score the most here: after one of them that only has to be counted, all do that are not marked.
         let mut is_beyond = false;
-        for (place, (&number, &says)) in numbers.iter().zip(says).enumerate() {
-            let said = Said::new(says);
+        let mut next = 0;
+        while next < numbers.len() {
+            let is_enough = |alone: usize, begin_so: usize| wanted.enough.is_some_and(|enough| alone > enough.counted && begin_so > enough.first);
+            if is_beyond && wanted.accepts.is_none() {
+                let most = wanted.enough.map_or(usize::MAX, |enough| enough.counted.saturating_add(1).saturating_sub(alone).max(1));
+                let says = &says[next..next.saturating_add(most).min(says.len())];
+                let counted = says.iter().position(|says| !Said::new(*says).is_plain(2)).unwrap_or(says.len());
+                found.count(&numbers[next..next + counted]);
+                alone += counted;
+                begin_so += says[..counted].iter().filter(|says| Said::new(**says).is_first()).count();
+                next += counted;
+                if is_enough(alone, begin_so) {
+                    return true;
+                }
+                if counted > 0 {
+                    continue;
+                }
+            }
+            let (place, number, said) = (next, numbers[next], Said::new(says[next]));
+            next += 1;
             // Of a name that has it twice, only the first tells.
             if said.has_repeats() && place > 0 && numbers[place - 1] == number {
                 continue;
@@ -245,19 +269,19 @@ impl Search<'_> {
             let Some((score, fit)) = fits.filter(|_| wanted.accepts.is_none_or(|accepts| accepts(number))) else { continue };
             if said.is_marked() {
                 found.collect(Hit { number, score, fit, is_marked: true });
+                continue;
+            }
+            if is_beyond {
+                found.count(&[number]);
+            } else if found.counts(score, number) {
+                is_beyond = fit == NameMatch::Prefix;
             } else {
-                if is_beyond {
-                    found.count(number);
-                } else if found.counts(score, number) {
-                    is_beyond = fit == NameMatch::Prefix;
-                } else {
-                    found.collect(Hit { number, score, fit, is_marked: false });
-                }
-                alone += 1;
-                begin_so += usize::from(fit == NameMatch::Prefix);
-                if wanted.enough.is_some_and(|enough| alone > enough.counted && begin_so > enough.first) {
-                    return true;
-                }
+                found.collect(Hit { number, score, fit, is_marked: false });
+            }
+            alone += 1;
+            begin_so += usize::from(fit == NameMatch::Prefix);
+            if is_enough(alone, begin_so) {
+                return true;
             }
         }
         all.numbers.len() > MAX_SCANNED
@@ -273,59 +297,19 @@ impl Search<'_> {
     }
 
     /// Finds names of some lists by the words they share with what is asked, without a look at the names themselves, and adds the numbers of those that must be
-    /// read. What is `known`, ascending, is in neither.
-    fn by_words(&self, lists: &[Posted<'_>], known: &[u32], accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
+    /// read. What is `known` is in neither.
+    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
         let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
         if terms.len() > MOST_WORDS {
             // Nobody asks for so many; each name is read.
-            return read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.binary_search(number).is_err()));
+            return read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
         }
         let words: Vec<Word<'_>> = terms.iter().map(|term| term.word(self.names)).collect();
         let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
         let has_begun = terms.iter().any(|term| term.begun.is_some());
-        let (scores, found) = (RefCell::new(Scores::new(&self.organization)), RefCell::new(found));
-        // Of names with one of the words only, which are most: with how many words they are beyond, as all are that come later in its list.
-        let mut beyond = (0, usize::MAX);
-        let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
-        each(
-            lists,
-            known,
-            &words,
-            &are_enough,
-            |says| Said::new(says).is_person(),
-            |Seen { number, says, possible }| {
-                let said = Said::new(says);
-                let Some(length) = said.length().filter(|_| !said.has_repeats() && !has_begun && !said.is_marked()) else { return false };
-                if !is_wanted(number) {
-                    return true;
-                }
-                if beyond.0 == possible && length >= beyond.1 {
-                    found.borrow_mut().count(number);
-                    return true;
-                }
-                // With fewer of these words a name has more others: it scores no more.
-                let most = scores.borrow_mut().of(possible, length.saturating_sub(possible.count_ones() as usize));
-                let is_beyond = most.is_some_and(|most| found.borrow_mut().counts(most, number));
-                if is_beyond && possible.is_power_of_two() {
-                    beyond = (possible, length);
-                }
-                is_beyond
-            },
-            |number, says, shared| {
-                let said = Said::new(says);
-                // A name may have a word twice, and several that begin as the last one asked for.
-                let times = || (0..).zip(&words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, word)| word.posted.times(number)).sum();
-                let times = if said.has_repeats() || has_begun { times() } else { shared.count_ones() as usize };
-                match said.length() {
-                    Some(length) => {
-                        if let Some(score) = scores.borrow_mut().of(shared, length.saturating_sub(times)).filter(|_| is_wanted(number)) {
-                            found.borrow_mut().collect(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
-                        }
-                    }
-                    None => read.push(number),
-                }
-            },
-        );
+        let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
+        let mut finder = ByWords { words: &words, has_begun, accepts, again: known.again, is_counting: known.again > 0, scores, beyond, found, read };
+        each(lists, known.numbers, &words, &are_enough, &mut finder);
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -412,16 +396,20 @@ impl Search<'_> {
             let mut spellings: Vec<Spellings<'_>> = words.iter().filter(|word| word.len() > 1).map(|word| self.with_typos(word)).collect();
             spellings.sort_by_key(|spellings| spellings.lists.iter().map(|list| list.numbers.len()).sum::<usize>());
             let Some((rarest, others)) = spellings.split_first() else { continue };
-            let rarest = union(&rarest.lists);
-            found.1 |= rarest.len() > MAX_SCANNED;
+            let mut lists = rarest.lists.clone();
+            found.1 |= share_out(&mut lists, MAX_SCANNED);
+            // Most names lack the signs of a word, and no list is gone through for them.
+            let of_all = others.iter().fold(0, |of_all, word| of_all | word.signs.iter().fold(u64::MAX, |common, signs| common & signs));
+            let may_have_all = |says: u64| says & of_all == of_all && others.iter().all(|word| word.signs.iter().any(|signs| says & signs == *signs));
             let mut rests: Vec<Vec<&[u32]>> = others.iter().map(|word| word.lists.iter().map(|list| list.numbers).collect()).collect();
-            let mut has_all = |(number, says): &(u32, u64)| {
-                // Most names lack the signs of a word, and no list is gone through for them.
-                others.iter().all(|word| word.signs.iter().any(|signs| says & signs == *signs))
-                    && rests.iter_mut().all(|lists| lists.iter_mut().any(|list| has(list, *number)))
-            };
-            let near = rarest.into_iter().take(MAX_SCANNED).filter(|name| has_all(name)).map(|(number, _)| number);
-            found.0.extend(near.filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
+            let mut near: Vec<u32> = Vec::new();
+            for Posted { numbers, says } in lists {
+                near.extend(numbers.iter().zip(says).filter(|(_, says)| may_have_all(**says)).map(|(number, _)| *number));
+            }
+            near.sort_unstable();
+            near.dedup();
+            near.retain(|number| rests.iter_mut().all(|lists| lists.iter_mut().any(|list| has(list, *number))));
+            found.0.extend(near.into_iter().filter(|number| accepts.is_none_or(|accepts| accepts(*number))));
         }
         found.0.sort_unstable();
         found.0.dedup();
@@ -467,6 +455,102 @@ impl Search<'_> {
     }
 }
 
+/// Names that were found before.
+struct Known<'a> {
+    /// Ascending.
+    numbers: &'a [u32],
+    /// How many there are that are not among these; none of them is marked, and where there are some, names by words only have to be counted.
+    again: usize,
+}
+
+/// Names that are found by the words they share with what is asked.
+struct ByWords<'a, 'c, C> {
+    words: &'a [Word<'a>],
+    has_begun: bool,
+    accepts: Accepts<'a>,
+    /// Whether names that are not marked only have to be counted, and how many of them were before.
+    is_counting: bool,
+    again: usize,
+    scores: Scores<'a>,
+    /// A choice of words, and with how many words the names are beyond that may have them, as all are that come later in a list.
+    beyond: (u16, usize),
+    found: &'a mut Collected<'c, C>,
+    read: &'a mut Vec<u32>,
+}
+
+impl<C: Collector> ByWords<'_, '_, C> {
+    fn is_wanted(&self, number: u32) -> bool {
+        self.accepts.is_none_or(|accepts| accepts(number))
+    }
+
+    fn count(&mut self, numbers: &[u32]) {
+        let again = self.again.min(numbers.len());
+        self.again -= again;
+        self.found.count(&numbers[again..]);
+    }
+}
+
+impl<C: Collector> Finder for ByWords<'_, '_, C> {
+    fn is_told_anyway(&self, says: u64) -> bool {
+        Said::new(says).is_person()
+    }
+
+    fn passes_over(&mut self, Seen { number, says, possible }: Seen) -> bool {
+        let said = Said::new(says);
+        if self.is_counting && !said.is_marked() {
+            self.count(&[number]);
+            return true;
+        }
+        let Some(length) = said.length().filter(|_| !said.has_repeats() && !self.has_begun && !said.is_marked()) else { return false };
+        if !self.is_wanted(number) {
+            return true;
+        }
+        if self.beyond.0 == possible && length >= self.beyond.1 {
+            self.count(&[number]);
+            return true;
+        }
+        // With fewer of these words a name has more others: it scores no more.
+        let most = self.scores.of(possible, length.saturating_sub(possible.count_ones() as usize));
+        let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
+        // Most have one of the words only.
+        if is_beyond && possible.is_power_of_two() {
+            self.beyond = (possible, length);
+        }
+        is_beyond
+    }
+
+    fn asks_for_words(&self) -> bool {
+        !self.is_counting
+    }
+
+    fn passes_over_alone(&self, own: u16, says: u64) -> bool {
+        let least = match self.is_counting {
+            true => 0,
+            false if self.accepts.is_none() && self.beyond.0 == own => self.beyond.1,
+            false => usize::MAX,
+        };
+        Said::new(says).is_plain(least)
+    }
+
+    fn pass_over_alone(&mut self, numbers: &[u32]) {
+        self.count(numbers);
+    }
+
+    fn take(&mut self, number: u32, says: u64, shared: u16) {
+        let said = Said::new(says);
+        if self.is_counting && !said.is_person() && !said.is_marked() {
+            return self.count(&[number]);
+        }
+        // A name may have a word twice, and several that begin as the last one asked for.
+        let times = || (0..).zip(self.words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, word)| word.posted.times(number)).sum();
+        let times = if said.has_repeats() || self.has_begun { times() } else { shared.count_ones() as usize };
+        let Some(length) = said.length() else { return self.read.push(number) };
+        if let Some(score) = self.scores.of(shared, length.saturating_sub(times)).filter(|_| self.is_wanted(number)) {
+            self.found.collect(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
+        }
+    }
+}
+
 /// Leaves of some lists as many names as are looked at, of long ones as many of each; whether that is not all.
 fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
     lists.sort_by_key(|list| list.numbers.len());
@@ -483,15 +567,6 @@ fn share_out(lists: &mut [Posted<'_>], most: usize) -> bool {
 /// As much of a list as is looked at, and whether that is not all.
 fn first(list: &[u32]) -> (&[u32], bool) {
     (&list[..list.len().min(MAX_SCANNED)], list.len() > MAX_SCANNED)
-}
-
-/// All names of some lists with what is said of them, ascending, each once.
-fn union(lists: &[Posted<'_>]) -> Vec<(u32, u64)> {
-    let mut names: Vec<(u32, u64)> = lists.iter().flat_map(|list| list.numbers.iter().copied().zip(list.says.iter().copied())).collect();
-    // In runs that ascend, which this sort takes as they are.
-    names.sort_by_key(|(number, _)| *number);
-    names.dedup_by_key(|(number, _)| *number);
-    names
 }
 
 /// Whether a word of a name is the one asked for, or a slip of a longer one.

@@ -186,8 +186,8 @@ impl Collector for FirstRows<'_> {
         self.first.is_beyond(score, self.names.is_active(number), number)
     }
 
-    fn count(&mut self) {
-        self.total += 1;
+    fn count(&mut self, names: usize) {
+        self.total += names;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Finds the names that share enough words with what is asked, from the lists of names by word. Beside each name in a list stand signs of all words that it
 //! has, so that of the other lists only few have to be asked, and each is gone through once, forwards.
 
+use std::borrow::Cow;
+
 use crate::serve::index::place_near;
 
 /// Words that are told apart.
@@ -55,54 +57,148 @@ pub struct Seen {
     pub possible: u16,
 }
 
-/// Tells names that one of the `wanted` lists has and that are not `known`, with what the list says of each and a bit for each of the `words` that it has, of
-/// which there are [`MOST_WORDS`] at most: those whose words `are_enough`, by their bits, once; and those of which `is_told_anyway` by what is said of them, once
-/// for each time that a list has them and with no bits. No words are never enough, and more words never less. Of a name that has enough by being in the list,
-/// `is_passed_over` may say that nothing else has to be known.
-pub fn each(
-    wanted: &[Posted<'_>],
-    known: &[u32],
-    words: &[Word<'_>],
-    are_enough: &[bool],
-    is_told_anyway: impl Fn(u64) -> bool,
-    mut is_passed_over: impl FnMut(Seen) -> bool,
-    mut take: impl FnMut(u32, u64, u16),
-) {
-    let bit_of = |list: Posted<'_>| words.iter().position(|word| list.begins_as(word.posted)).map_or(0, |word| 1_u16 << word);
-    for (place, list) in wanted.iter().enumerate() {
-        let own = bit_of(*list);
+/// What is done with the names of lists.
+pub trait Finder {
+    /// Whether a name is told whatever words it has, by what is said of it.
+    fn is_told_anyway(&self, says: u64) -> bool;
+
+    /// Whether nothing else has to be known of a name that has enough words by being in a list.
+    fn passes_over(&mut self, seen: Seen) -> bool;
+
+    /// Whether it matters which other words such a name has.
+    fn asks_for_words(&self) -> bool;
+
+    /// Whether names are passed over that can have none of the words but the list's own, whose bit is given, by what is said of them; of none that is told anyway or that the
+    /// list has twice.
+    fn passes_over_alone(&self, own: u16, says: u64) -> bool;
+
+    /// Takes note of those that are passed over because of that.
+    fn pass_over_alone(&mut self, numbers: &[u32]);
+
+    /// Takes a name, what is said of it and a bit for each of the words that it has.
+    fn take(&mut self, number: u32, says: u64, words: u16);
+}
+
+/// Tells names that one of the `wanted` lists has and that are not `known`, of the `words`, of which there are [`MOST_WORDS`] at most: those whose words `are_enough`,
+/// by their bits, once; and those that are told anyway once for each time that a list has them and with no bits. No words are never enough, and more words never
+/// less.
+pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough: &[bool], finder: &mut impl Finder) {
+    // What was gone through: each list's bit, whether it is all of its word's, and the names of it that could be told.
+    let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
+    for list in wanted {
+        let own = words.iter().position(|word| list.begins_as(word.posted)).map_or(0, |word| 1_u16 << word);
+        let is_whole = words.iter().any(|word| list.begins_as(word.posted) && list.numbers.len() == word.posted.numbers.len());
         let has_enough = are_enough[usize::from(own)];
-        let other_words: Vec<Word<'_>> = words.iter().zip(0..).filter(|(_, word)| own >> word & 1 == 0).map(|(word, _)| *word).collect();
-        let mut known = known;
-        let mut others: Vec<&[u32]> = words.iter().map(|word| word.posted.numbers).collect();
-        let mut earlier: Vec<(u16, &[u32])> = wanted[..place].iter().map(|list| (bit_of(*list), list.numbers)).collect();
-        let mut last = None;
-        for (&number, &says) in list.numbers.iter().zip(list.says) {
-            if is_told_anyway(says) {
-                take(number, says, 0);
-                continue;
+        let gone = earlier.iter().filter(|(_, is_whole, _)| *is_whole).fold(0, |gone, (bit, ..)| gone | bit);
+        // Of a name that has enough by being in the list, whether it was told tells; of others, whether they have words whose lists come later.
+        let looked_for = match (has_enough, finder.asks_for_words()) {
+            (false, _) => !gone,
+            (true, true) => u16::MAX,
+            (true, false) => earlier.iter().fold(0, |bits, (bit, ..)| bits | bit),
+        } & !own;
+        let signs: Vec<u64> = words.iter().zip(0..).filter(|(_, word)| looked_for >> word & 1 == 1).map(|(word, _)| word.signs).collect();
+        // Of names in an earlier list of no word no sign tells.
+        let have_signs = earlier.iter().all(|(bit, ..)| *bit != 0);
+        let others = words.iter().map(|word| word.posted.numbers).collect();
+        let before = earlier.iter().map(|(bit, _, numbers)| (*bit, &**numbers)).collect();
+        let mut rest = List { own, gone, has_enough, words, are_enough, known, others, before, last: None, told: Vec::new() };
+        let mut looked_at = Vec::new();
+        let mut next = 0;
+        while next < list.numbers.len() {
+            let says = &list.says[next..];
+            let alone = match has_enough {
+                true => without(says, &signs, |says| finder.passes_over_alone(own, says)),
+                false => without(says, &signs, |says| !finder.is_told_anyway(says)),
+            };
+            let numbers = &list.numbers[next..next + alone];
+            if has_enough && alone > 0 {
+                match have_signs && !rest.has_known(numbers) {
+                    true => finder.pass_over_alone(numbers),
+                    false => numbers.iter().zip(says).for_each(|(number, says)| rest.look(*number, *says, finder)),
+                }
             }
-            // Most names have no other word, and mostly that is too few.
-            if !has_enough && !other_words.iter().any(|word| word.may_be_in(says)) {
-                continue;
+            next += alone;
+            if next < list.numbers.len() {
+                match has_enough {
+                    true => rest.look(list.numbers[next], list.says[next], finder),
+                    false => looked_at.push(next),
+                }
+                next += 1;
             }
-            let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| possible | u16::from(word.may_be_in(says)) << bit);
-            if !are_enough[usize::from(possible)] || last == Some(number) || has(&mut known, number) {
-                continue;
-            }
-            last = Some(number);
-            if earlier.iter_mut().any(|(bit, list)| (*bit == 0 || possible & *bit != 0) && has(list, number)) {
-                continue;
-            }
-            if has_enough && is_passed_over(Seen { number, says, possible }) {
-                continue;
-            }
-            let has_word =
-                |(bit, other): (u16, &mut &[u32])| if possible >> bit & 1 == 1 && (own >> bit & 1 == 1 || has(other, number)) { 1 << bit } else { 0 };
-            let shared = (0..).zip(&mut others).map(has_word).fold(0, |shared: u16, word: u16| shared | word);
-            if are_enough[usize::from(shared)] {
-                take(number, says, shared);
-            }
+        }
+        // Numbers are far apart in memory: together they are waited for once.
+        let numbers: Vec<u32> = looked_at.iter().map(|place| list.numbers[*place]).collect();
+        looked_at.into_iter().zip(numbers).for_each(|(place, number)| rest.look(number, list.says[place], finder));
+        let told = if has_enough { Cow::Borrowed(list.numbers) } else { Cow::Owned(rest.told) };
+        earlier.push((own, is_whole, told));
+    }
+}
+
+/// How many names come before one that may have a word of which these are the signs, or of which something else is to be known: most have no other word.
+fn without(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
+    // So few that they stay in registers.
+    match signs.len() {
+        0..=2 => without_any::<2>(says, signs, is_plain),
+        3..=5 => without_any::<5>(says, signs, is_plain),
+        _ => without_any::<MOST_WORDS>(says, signs, is_plain),
+    }
+}
+
+fn without_any<const SIGNS: usize>(says: &[u64], signs: &[u64], is_plain: impl Fn(u64) -> bool) -> usize {
+    // No name has all bits.
+    let mut padded = [u64::MAX; SIGNS];
+    padded[..signs.len()].copy_from_slice(signs);
+    let is_looked_at = |says: &u64| padded.iter().fold(!is_plain(*says), |is, signs| is | (says & signs == *signs));
+    says.iter().position(is_looked_at).unwrap_or(says.len())
+}
+
+/// A list of names on its way to its end, with what is left of the others.
+struct List<'n> {
+    own: u16,
+    /// Words all names of which were gone through.
+    gone: u16,
+    has_enough: bool,
+    words: &'n [Word<'n>],
+    are_enough: &'n [bool],
+    known: &'n [u32],
+    others: Vec<&'n [u32]>,
+    /// Of lists that were gone through, the bit and the names that could be told.
+    before: Vec<(u16, &'n [u32])>,
+    last: Option<u32>,
+    told: Vec<u32>,
+}
+
+impl List<'_> {
+    /// Whether one of some numbers, ascending and not empty, is known.
+    fn has_known(&mut self, numbers: &[u32]) -> bool {
+        has(&mut self.known, numbers[0]) || self.known.first().is_some_and(|known| *known <= numbers[numbers.len() - 1])
+    }
+
+    fn look(&mut self, number: u32, says: u64, finder: &mut impl Finder) {
+        let Self { own, gone, has_enough, words, are_enough, .. } = *self;
+        if finder.is_told_anyway(says) {
+            return finder.take(number, says, 0);
+        }
+        let possible = words.iter().zip(0..).fold(own, |possible, (word, bit)| possible | u16::from(word.may_be_in(says)) << bit);
+        if !are_enough[usize::from(possible)] || self.last == Some(number) || has(&mut self.known, number) {
+            return;
+        }
+        self.last = Some(number);
+        if self.before.iter_mut().any(|(bit, list)| (*bit == 0 || possible & *bit != 0) && has(list, number)) {
+            return;
+        }
+        if !has_enough {
+            self.told.push(number);
+        }
+        // It would have been told with a word that is gone.
+        let possible = possible & (!gone | own);
+        if !are_enough[usize::from(possible)] || has_enough && finder.passes_over(Seen { number, says, possible }) {
+            return;
+        }
+        let has_word = |(bit, other): (u16, &mut &[u32])| if possible >> bit & 1 == 1 && (own >> bit & 1 == 1 || has(other, number)) { 1 << bit } else { 0 };
+        let shared = (0..).zip(&mut self.others).map(has_word).fold(0, |shared: u16, word: u16| shared | word);
+        if are_enough[usize::from(shared)] {
+            finder.take(number, says, shared);
         }
     }
 }
@@ -115,8 +211,15 @@ pub fn has(list: &mut &[u32], number: u32) -> bool {
     list.first() == Some(&number)
 }
 
-/// Place of the first number of an ascending list that is not below another: looked for from where it should be if they were spread evenly.
+/// As many of a list are looked at one after the other.
+const NEAR: usize = 8;
+
+/// Place of the first number of an ascending list that is not below another: near the front, or looked for from where it should be if they were spread evenly.
 fn place(list: &[u32], number: u32) -> usize {
+    let near = &list[..list.len().min(NEAR)];
+    if near.len() < NEAR || near[NEAR - 1] >= number {
+        return near.iter().position(|known| *known >= number).unwrap_or(near.len());
+    }
     let (Some(first), Some(last)) = (list.first(), list.last().filter(|last| **last >= number)) else { return list.len() };
     let (from, of) = (number.saturating_sub(*first), (last - first).max(1));
     let guess = (u64::from(from) * (list.len() as u64 - 1) / u64::from(of)) as usize;
@@ -129,7 +232,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Posted, Seen, Word, each, has};
+    use super::{Finder, Posted, Seen, Word, each, has};
 
     /// Numbers lie close together, or so far apart that a list is gone through in long steps.
     const FAR: u32 = 1 << 16;
@@ -144,6 +247,54 @@ mod tests {
         prop::collection::vec(prop_oneof![0_u32..40, FAR - 5..FAR + 5, 0..3 * FAR], 0..200).prop_map(ascending)
     }
 
+    /// Of names that a list has more than once.
+    const TWICE: u64 = 1 << 40;
+
+    fn is_told_anyway(says: u64) -> bool {
+        says & 0xFF < 20
+    }
+
+    struct Told<'t> {
+        said: &'t dyn Fn(u32) -> u64,
+        asks_for_words: bool,
+        found: Vec<(u32, u16)>,
+        anyway: BTreeSet<u32>,
+        passed_over: Vec<(u32, Option<u16>)>,
+    }
+
+    impl Finder for Told<'_> {
+        fn is_told_anyway(&self, says: u64) -> bool {
+            is_told_anyway(says)
+        }
+
+        fn passes_over(&mut self, Seen { number, says, possible }: Seen) -> bool {
+            assert_eq!(says, (self.said)(number));
+            self.passed_over.extend((number % 3 == 0).then_some((number, Some(possible))));
+            number % 3 == 0
+        }
+
+        fn asks_for_words(&self) -> bool {
+            self.asks_for_words
+        }
+
+        fn passes_over_alone(&self, own: u16, says: u64) -> bool {
+            own.is_power_of_two() && says & 0xFF > 100 && says & TWICE == 0
+        }
+
+        fn pass_over_alone(&mut self, numbers: &[u32]) {
+            self.passed_over.extend(numbers.iter().map(|number| (*number, None)));
+        }
+
+        fn take(&mut self, number: u32, says: u64, words: u16) {
+            assert_eq!(says, (self.said)(number));
+            if is_told_anyway(says) {
+                self.anyway.insert(number);
+            } else {
+                self.found.push((number, words));
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn each_wanted_name_is_told_with_all_its_words(
@@ -152,14 +303,15 @@ mod tests {
             words in prop::collection::vec(numbers(), 0..4),
             enough in prop::collection::vec(prop::bool::weighted(0.2), 15),
             cut in 0_usize..200,
+            asks_for_words in any::<bool>(),
         ) {
             // The same of a name in whichever list it stands: a sign of each word, as two words may have in common, and what else is said.
             let signs = |word: usize| 1_u64 << (8 + word / 2);
             let said = |number: u32| {
                 let of_words = words.iter().enumerate().filter(|(_, list)| list.contains(&number)).fold(0, |all, (word, _)| all | signs(word));
-                of_words | u64::from(number % 251)
+                let is_twice = wanted.iter().chain(&words).any(|list| list.iter().filter(|known| **known == number).count() > 1);
+                of_words | u64::from(number % 251) | if is_twice { TWICE } else { 0 }
             };
-            let is_told_anyway = |says: u64| says & 0xFF < 20;
             let says = |lists: &[Vec<u32>]| lists.iter().map(|list| list.iter().map(|number| said(*number)).collect()).collect::<Vec<Vec<u64>>>();
             let (of_wanted, of_words) = (says(&wanted), says(&words));
             let of_no_word = wanted.iter().zip(&of_wanted).map(|(numbers, says)| Posted { numbers, says });
@@ -170,27 +322,9 @@ mod tests {
             lists.retain(|list| !list.numbers.is_empty());
             // More words are never less.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
-            let (mut found, mut anyway, mut passed_over) = (Vec::new(), BTreeSet::new(), Vec::new());
-            each(
-                &lists,
-                &known,
-                &asked,
-                &are_enough,
-                is_told_anyway,
-                |Seen { number, says, possible }| {
-                    assert_eq!(says, said(number));
-                    passed_over.extend((number % 3 == 0).then_some((number, possible)));
-                    number % 3 == 0
-                },
-                |number, says, words| {
-                    assert_eq!(says, said(number));
-                    if is_told_anyway(says) {
-                        anyway.insert(number);
-                    } else {
-                        found.push((number, words));
-                    }
-                },
-            );
+            let mut told = Told { said: &said, asks_for_words, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
+            each(&lists, &known, &asked, &are_enough, &mut told);
+            let Told { found, anyway, passed_over, .. } = told;
             let in_list = |list: &[u32], number: u32| u16::from(list.contains(&number));
             let all: BTreeSet<u32> = lists.iter().flat_map(|list| list.numbers.iter().copied()).collect();
             let (told_anyway, others): (BTreeSet<u32>, BTreeSet<u32>) = all.into_iter().partition(|number| is_told_anyway(said(*number)));
@@ -199,7 +333,9 @@ mod tests {
             let with_words = others.map(|number| (number, (0..).zip(&words).map(|(word, list)| in_list(list, number) << word).sum()));
             let expected: BTreeMap<u32, u16> = with_words.filter(|(_, words): &(u32, u16)| are_enough[usize::from(*words)]).collect();
             // Of who was passed over nothing more is known than what may be.
-            prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| words & !possible == 0)));
+            let is_known_of =
+                |words: u16, possible: &Option<u16>| possible.map_or(words.is_power_of_two() || !asks_for_words, |possible| words & !possible == 0);
+            prop_assert!(passed_over.iter().all(|(number, possible)| expected.get(number).is_some_and(|words| is_known_of(*words, possible))));
             let mut told: Vec<u32> = found.iter().map(|(number, _)| *number).chain(passed_over.iter().map(|(number, _)| *number)).collect();
             told.sort_unstable();
             prop_assert_eq!(told, expected.keys().copied().collect::<Vec<_>>());

@@ -5,8 +5,9 @@ use crate::serve::search::shared_words::{Posted, Word};
 
 /// What a word of a name weighs that was not asked for.
 pub const OTHER_WORD: f64 = 1.0;
-/// Score of a name that shares all words, in ten-thousandths.
+/// Score of a name that shares all words and has no other, in ten-thousandths.
 const TOKENS: f64 = 8_000.0;
+pub const MOST_BY_WORDS: i32 = TOKENS as i32;
 /// Names with shared words never score below this, misspelled ones never above half of it.
 const LEAST_TOKENS: i32 = 2_000;
 
