@@ -52,6 +52,8 @@ impl<C: Collector> Collected<'_, C> {
     }
 
     fn note(&mut self, numbers: &[u32]) {
-        self.first.extend(numbers.iter().take(ENOUGH.saturating_sub(self.first.len())));
+        if self.first.len() < ENOUGH {
+            self.first.extend(numbers.iter().take(ENOUGH - self.first.len()));
+        }
     }
 }

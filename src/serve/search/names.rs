@@ -23,13 +23,14 @@ const GIVEN: u8 = 2;
 const PERSON: u64 = LENGTH;
 const MANY: u64 = LENGTH - 1;
 /// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
-/// is the first; that the name is marked. The others are [signs](signs_of) of its words.
+/// is the first; that the name is marked; that it has this one more than once. The others are [signs](signs_of) of its words.
 const LENGTH: u64 = 0x1F;
 const REPEATS: u64 = 0x20;
 const FIRST: u64 = 0x40;
 const MARKED: u64 = 0x80;
+const TWICE: u64 = 0x100;
 /// Bits below the signs.
-const SAID: u32 = 8;
+const SAID: u32 = 9;
 
 /// The bits that each name has which has a word, by the word's hash: five, so that of the names of three words that do not have it one in a thousand has
 /// all of them. Not of the hash's highest bits, by which words are spread over the index.
@@ -120,11 +121,16 @@ impl Said {
         self.0 & REPEATS != 0
     }
 
-    /// Whether it is an organisation's name of so many words or more, not of very many, has each of them once and is not marked: no branch, so that many are looked
-    /// at together.
+    /// Whether it has the word more than once.
+    pub fn has_twice(self) -> bool {
+        self.0 & TWICE != 0
+    }
+
+    /// Whether it is an organisation's name of so many words or more, not of very many, has the word once and is not marked: no branch, so that many are looked at
+    /// together.
     pub fn is_plain(self, least: usize) -> bool {
         let length = self.0 & LENGTH;
-        (length >= least as u64) & (length < MANY) & (self.0 & (REPEATS | MARKED) == 0)
+        (length >= least as u64) & (length < MANY) & (self.0 & (TWICE | MARKED) == 0)
     }
 
     /// Whether the word is its first.
@@ -313,12 +319,16 @@ impl Names {
         word_starts.push(total);
         let mut next = word_starts.clone();
         let (mut by_word, mut says) = (vec![0; occurrences.len()], vec![0; occurrences.len()]);
-        let mut ids = occurrences.into_iter();
+        let mut rest = occurrences.as_slice();
         for (number, (length, said)) in (0..).zip(per_name) {
-            for (word, id) in ids.by_ref().take(length as usize).enumerate() {
-                let place = &mut next[id as usize];
+            let (of_name, after) = rest.split_at(length as usize);
+            rest = after;
+            for (word, id) in of_name.iter().enumerate() {
+                let first = if word == 0 { FIRST } else { 0 };
+                let is_twice = said & REPEATS != 0 && of_name.iter().filter(|known| *known == id).count() > 1;
+                let place = &mut next[*id as usize];
                 by_word[*place as usize] = number;
-                says[*place as usize] = if word == 0 { said | FIRST } else { said };
+                says[*place as usize] = said | first | if is_twice { TWICE } else { 0 };
                 *place += 1;
             }
         }

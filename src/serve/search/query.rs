@@ -250,7 +250,7 @@ impl Search<'_> {
             let (place, number, said) = (next, numbers[next], Said::new(says[next]));
             next += 1;
             // Of a name that has it twice, only the first tells.
-            if said.has_repeats() && place > 0 && numbers[place - 1] == number {
+            if said.has_twice() && place > 0 && numbers[place - 1] == number {
                 continue;
             }
             let times = || numbers[place..].iter().take_while(|known| **known == number).count();
@@ -258,7 +258,7 @@ impl Search<'_> {
                 Some(1) => continue,
                 Some(_) if said.is_first() => Some((PREFIX, NameMatch::Prefix)),
                 Some(length) => {
-                    let times = if said.has_repeats() { times() } else { 1 };
+                    let times = if said.has_twice() { times() } else { 1 };
                     scores.of(1, length.saturating_sub(times)).map(|score| (score, NameMatch::Token))
                 }
                 None => {

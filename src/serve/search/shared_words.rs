@@ -195,8 +195,14 @@ impl List<'_> {
         if !are_enough[usize::from(possible)] || has_enough && finder.passes_over(Seen { number, says, possible }) {
             return;
         }
-        let has_word = |(bit, other): (u16, &mut &[u32])| if possible >> bit & 1 == 1 && (own >> bit & 1 == 1 || has(other, number)) { 1 << bit } else { 0 };
-        let shared = (0..).zip(&mut self.others).map(has_word).fold(0, |shared: u16, word: u16| shared | word);
+        let (mut shared, mut rest) = (own, possible & !own);
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            rest &= !bit;
+            if has(&mut self.others[bit.trailing_zeros() as usize], number) {
+                shared |= bit;
+            }
+        }
         if are_enough[usize::from(shared)] {
             finder.take(number, says, shared);
         }
@@ -205,8 +211,10 @@ impl List<'_> {
 
 /// Whether an ascending list has a number; takes from it what is before.
 pub fn has(list: &mut &[u32], number: u32) -> bool {
-    if list.first().is_some_and(|first| *first < number) {
-        *list = &list[place(list, number)..];
+    match **list {
+        [first, ..] if first < number => *list = &list[place(list, number)..],
+        [first, ..] => return first == number,
+        [] => return false,
     }
     list.first() == Some(&number)
 }
