@@ -68,8 +68,8 @@ pub trait Finder {
     /// Whether it matters which other words such a name has.
     fn asks_for_words(&self) -> bool;
 
-    /// Whether names are passed over that can have none of the words but the list's own, whose bit is given, by what is said of them; of none that is told anyway or that the
-    /// list has twice.
+    /// Whether names are passed over that can have none of the words but the list's own, whose bit is given, by what is said of them; none that is told anyway or
+    /// that the list has twice.
     fn passes_over_alone(&self, own: u16, says: u64) -> bool;
 
     /// Takes note of those that are passed over because of that.
