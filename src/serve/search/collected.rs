@@ -5,6 +5,9 @@ use super::hit::Hit;
 /// With so many names that fit as they are written, misspelled ones are not looked for.
 pub(super) const ENOUGH: usize = 25;
 
+/// What says of a name's number whether it is wanted; none where all are.
+pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
+
 /// Takes what a search finds: each name once, in no order.
 pub trait Collector {
     fn collect(&mut self, hit: Hit);

@@ -1,5 +1,6 @@
 //! Finds names: one engine for registrants, businesses and licenses, with the same words and the same scale of scores for all.
 
+mod by_words;
 pub mod collected;
 pub mod hit;
 pub mod names;

@@ -2,10 +2,11 @@
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
 use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
-use crate::serve::search::collected::{Collected, Collector, ENOUGH};
+use crate::serve::search::by_words::{ByWords, Known};
+use crate::serve::search::collected::{Accepts, Collected, Collector, ENOUGH};
 use crate::serve::search::hit::{Hit, NameMatch};
 use crate::serve::search::names::{Name, Names, Said};
-use crate::serve::search::shared_words::{Finder, MOST_WORDS, Posted, Seen, Word, each, has};
+use crate::serve::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
 use crate::serve::search::typo as spelling;
 use crate::serve::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
 
@@ -89,9 +90,6 @@ impl Query {
         self.core.rsplit_once(' ').filter(|_| self.form.is_empty())
     }
 }
-
-/// What says of a name's number whether it is wanted; none where all are.
-pub type Accepts<'a> = Option<&'a dyn Fn(u32) -> bool>;
 
 /// Which names a search is to find.
 #[derive(Clone, Copy, Default)]
@@ -452,102 +450,6 @@ impl Search<'_> {
         let others = of_name.len().saturating_sub(weighted.terms.len());
         let share = weighted.total / (weighted.total + OTHER_WORD * others as f64);
         Some(self.hit_of(number, (((MISSPELLED * share).round() as i32).max(1), NameMatch::Misspelled)))
-    }
-}
-
-/// Names that were found before.
-struct Known<'a> {
-    /// Ascending.
-    numbers: &'a [u32],
-    /// How many there are that are not among these; none of them is marked, and where there are some, names by words only have to be counted.
-    again: usize,
-}
-
-/// Names that are found by the words they share with what is asked.
-struct ByWords<'a, 'c, C> {
-    words: &'a [Word<'a>],
-    has_begun: bool,
-    accepts: Accepts<'a>,
-    /// Whether names that are not marked only have to be counted, and how many of them were before.
-    is_counting: bool,
-    again: usize,
-    scores: Scores<'a>,
-    /// A choice of words, and with how many words the names are beyond that may have them, as all are that come later in a list.
-    beyond: (u16, usize),
-    found: &'a mut Collected<'c, C>,
-    read: &'a mut Vec<u32>,
-}
-
-impl<C: Collector> ByWords<'_, '_, C> {
-    fn is_wanted(&self, number: u32) -> bool {
-        self.accepts.is_none_or(|accepts| accepts(number))
-    }
-
-    fn count(&mut self, numbers: &[u32]) {
-        let again = self.again.min(numbers.len());
-        self.again -= again;
-        self.found.count(&numbers[again..]);
-    }
-}
-
-impl<C: Collector> Finder for ByWords<'_, '_, C> {
-    fn is_told_anyway(&self, says: u64) -> bool {
-        Said::new(says).is_person()
-    }
-
-    fn passes_over(&mut self, Seen { number, says, possible }: Seen) -> bool {
-        let said = Said::new(says);
-        if self.is_counting && !said.is_marked() {
-            self.count(&[number]);
-            return true;
-        }
-        let Some(length) = said.length().filter(|_| !said.has_repeats() && !self.has_begun && !said.is_marked()) else { return false };
-        if !self.is_wanted(number) {
-            return true;
-        }
-        if self.beyond.0 == possible && length >= self.beyond.1 {
-            self.count(&[number]);
-            return true;
-        }
-        // With fewer of these words a name has more others: it scores no more.
-        let most = self.scores.of(possible, length.saturating_sub(possible.count_ones() as usize));
-        let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
-        // Most have one of the words only.
-        if is_beyond && possible.is_power_of_two() {
-            self.beyond = (possible, length);
-        }
-        is_beyond
-    }
-
-    fn asks_for_words(&self) -> bool {
-        !self.is_counting
-    }
-
-    fn passes_over_alone(&self, own: u16, says: u64) -> bool {
-        let least = match self.is_counting {
-            true => 0,
-            false if self.accepts.is_none() && self.beyond.0 == own => self.beyond.1,
-            false => usize::MAX,
-        };
-        Said::new(says).is_plain(least)
-    }
-
-    fn pass_over_alone(&mut self, numbers: &[u32]) {
-        self.count(numbers);
-    }
-
-    fn take(&mut self, number: u32, says: u64, shared: u16) {
-        let said = Said::new(says);
-        if self.is_counting && !said.is_person() && !said.is_marked() {
-            return self.count(&[number]);
-        }
-        // A name may have a word twice, and several that begin as the last one asked for.
-        let times = || (0..).zip(self.words).filter(|(word, _)| shared >> word & 1 == 1).map(|(_, word)| word.posted.times(number)).sum();
-        let times = if said.has_repeats() || self.has_begun { times() } else { shared.count_ones() as usize };
-        let Some(length) = said.length() else { return self.read.push(number) };
-        if let Some(score) = self.scores.of(shared, length.saturating_sub(times)).filter(|_| self.is_wanted(number)) {
-            self.found.collect(Hit { number, score, fit: NameMatch::Token, is_marked: said.is_marked() });
-        }
     }
 }
 

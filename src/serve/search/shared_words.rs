@@ -312,6 +312,7 @@ mod tests {
             enough in prop::collection::vec(prop::bool::weighted(0.2), 15),
             cut in 0_usize..200,
             asks_for_words in any::<bool>(),
+            first in any::<prop::sample::Index>(),
         ) {
             // The same of a name in whichever list it stands: a sign of each word, as two words may have in common, and what else is said.
             let signs = |word: usize| 1_u64 << (8 + word / 2);
@@ -328,6 +329,8 @@ mod tests {
             // The lists of words are wanted too.
             let mut lists: Vec<Posted<'_>> = asked.iter().take(2).map(|word| word.posted.first(cut)).chain(of_no_word).collect();
             lists.retain(|list| !list.numbers.is_empty());
+            let first = first.index(lists.len().max(1));
+            lists.rotate_left(first);
             // More words are never less.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
             let mut told = Told { said: &said, asks_for_words, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
