@@ -250,9 +250,10 @@ fn is_plain(bytes: &[u8]) -> bool {
         below(word, 0x20) | below(word ^ (ONES * u64::from(b'"')), 1) | below(word ^ (ONES * u64::from(b'\\')), 1)
     };
     // The last eight are looked at once more with what is left over.
-    match bytes.last_chunk() {
-        Some(last) => bytes.as_chunks().0.iter().fold(escapes(last), |found, word| found | escapes(word)) == 0,
-        None => !bytes.iter().any(|byte| needs_escape(*byte)),
+    match (bytes.last_chunk(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(last), ..) => bytes.as_chunks().0.iter().fold(escapes(last), |found, word| found | escapes(word)) == 0,
+        (None, Some([a, b, c, d]), Some([e, f, g, h])) => escapes(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0,
+        _ => !bytes.iter().any(|byte| needs_escape(*byte)),
     }
 }
 

@@ -23,9 +23,10 @@ use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
 use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::serve::http::problem::{Code, Problem, Result};
 use crate::serve::json::Json;
-use crate::serve::search::query::{Enough, MatchMode, Query as NameQuery};
+use crate::serve::search::query::{MatchMode, Query as NameQuery};
 use crate::serve::search::rank::{Ranked, day_of, ranked};
 use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::Enough;
 use crate::serve::search::row_names::Found;
 use crate::store::Scope;
 

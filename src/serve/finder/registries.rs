@@ -11,8 +11,8 @@ use crate::serve::license::datasets::{LICENSES, License};
 use crate::serve::license::number::rows_of_number;
 use crate::serve::license::table::Licenses;
 use crate::serve::release::rows::Record;
-use crate::serve::search::query::{Enough, MatchMode, Query};
-use crate::serve::search::row_names::RowNames;
+use crate::serve::search::query::{MatchMode, Query};
+use crate::serve::search::row_names::{Enough, RowNames};
 
 /// A row with its score and how it fits.
 type Fit = (u32, i32, &'static str);

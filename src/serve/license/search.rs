@@ -19,8 +19,9 @@ use crate::serve::json::Json;
 use crate::serve::license::datasets::ACTIONS;
 use crate::serve::license::datasets::LICENSES;
 use crate::serve::license::record::{add_statuses_notice, licenses_of};
-use crate::serve::search::query::{Enough, MatchMode, Query as NameQuery};
+use crate::serve::search::query::{MatchMode, Query as NameQuery};
 use crate::serve::search::row_hit::NameKind;
+use crate::serve::search::row_names::Enough;
 use crate::serve::search::row_names::Found;
 use crate::store::Scope;
 

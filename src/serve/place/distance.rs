@@ -23,9 +23,14 @@ pub struct Near {
 ///
 /// # Units
 /// Degrees in, statute miles out.
-pub fn distance_mi((lat_a, lon_a): (f64, f64), (lat_b, lon_b): (f64, f64)) -> f64 {
+pub fn distance_mi(a: (f64, f64), b: (f64, f64)) -> f64 {
+    distance_from(a, a.0.to_radians().cos(), b)
+}
+
+/// The same, with the cosine of the first point's latitude.
+fn distance_from((lat_a, lon_a): (f64, f64), cos_a: f64, (lat_b, lon_b): (f64, f64)) -> f64 {
     let half_chord = |degrees: f64| (degrees.to_radians() / 2.0).sin().powi(2);
-    let h = half_chord(lat_b - lat_a) + lat_a.to_radians().cos() * lat_b.to_radians().cos() * half_chord(lon_b - lon_a);
+    let h = half_chord(lat_b - lat_a) + cos_a * lat_b.to_radians().cos() * half_chord(lon_b - lon_a);
     2.0 * EARTH_RADIUS_MI * h.sqrt().min(1.0).asin()
 }
 
@@ -38,13 +43,13 @@ pub fn within(points: &[Point], center: (f64, f64), radius_mi: f64) -> Vec<Near>
     let start = points.partition_point(|point| point.lat < lat - band);
     let end = points.partition_point(|point| point.lat <= lat + band);
     let widest = widest_longitude(lat, angle);
-    let mut near = Vec::new();
+    let (mut near, cos) = (Vec::new(), lat.to_radians().cos());
     for point in &points[start..end] {
         let apart = (point.lon - lon).abs() % 360.0;
         if apart.min(360.0 - apart) > widest {
             continue;
         }
-        let distance = distance_mi(center, (point.lat, point.lon));
+        let distance = distance_from(center, cos, (point.lat, point.lon));
         if distance <= radius_mi {
             near.push(Near { row: point.row, hundredths: (distance * 100.0).round() as u32 });
         }

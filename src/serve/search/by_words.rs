@@ -2,7 +2,7 @@
 
 use super::collected::{Accepts, Collected, Collector};
 use super::hit::{Hit, NameMatch};
-use super::names::Said;
+use super::said::Said;
 use super::shared_words::{Finder, Seen, Word};
 use super::weights::Scores;
 
@@ -18,6 +18,7 @@ pub(super) struct Known<'a> {
 pub(super) struct ByWords<'a, 'c, C> {
     pub(super) words: &'a [Word<'a>],
     pub(super) has_begun: bool,
+    pub(super) has_persons: bool,
     pub(super) accepts: Accepts<'a>,
     /// Whether names that are not marked only have to be counted, and how many of them were before.
     pub(super) is_counting: bool,
@@ -37,7 +38,7 @@ impl<C: Collector> ByWords<'_, '_, C> {
     fn count(&mut self, numbers: &[u32]) {
         let again = self.again.min(numbers.len());
         self.again -= again;
-        self.found.count(&numbers[again..]);
+        self.found.count(numbers, again);
     }
 }
 
@@ -52,22 +53,27 @@ impl<C: Collector> Finder for ByWords<'_, '_, C> {
             self.count(&[number]);
             return true;
         }
-        let Some(length) = said.length().filter(|_| !said.has_repeats() && !self.has_begun && !said.is_marked()) else { return false };
+        let Some(length) = said.length().filter(|_| !self.has_begun && !said.is_marked()) else { return false };
         if !self.is_wanted(number) {
             return true;
         }
-        if self.beyond.0 == possible && length >= self.beyond.1 {
+        if self.beyond.0 == possible && length >= self.beyond.1 && !said.has_repeats() {
             self.count(&[number]);
             return true;
         }
-        // With fewer of these words a name has more others: it scores no more.
-        let most = self.scores.of(possible, length.saturating_sub(possible.count_ones() as usize));
+        // With fewer of these words a name has more others: it scores no more. One that repeats words may have no others.
+        let others = if said.has_repeats() { 0 } else { length.saturating_sub(possible.count_ones() as usize) };
+        let most = self.scores.of(possible, others);
         let is_beyond = most.is_some_and(|most| self.found.counts(most, number));
         // Most have one of the words only.
-        if is_beyond && possible.is_power_of_two() {
+        if is_beyond && possible.is_power_of_two() && !said.has_repeats() {
             self.beyond = (possible, length);
         }
         is_beyond
+    }
+
+    fn lacks(&self) -> usize {
+        if self.is_counting && !self.has_persons { self.found.collector.lacks() } else { usize::MAX }
     }
 
     fn asks_for_words(&self) -> bool {

@@ -19,6 +19,11 @@ pub trait Collector {
 
     /// Counts names that fit, in place of taking them.
     fn count(&mut self, _names: usize) {}
+
+    /// How many more have to be found: none where nobody asks how many more there are.
+    fn lacks(&self) -> usize {
+        usize::MAX
+    }
 }
 
 impl Collector for Vec<Hit> {
@@ -44,19 +49,31 @@ impl<C: Collector> Collected<'_, C> {
     pub(super) fn counts(&mut self, score: i32, number: u32) -> bool {
         let is_enough = self.collector.is_beyond(score, number);
         if is_enough {
-            self.count(&[number]);
+            self.count(&[number], 0);
         }
         is_enough
     }
 
-    pub(super) fn count(&mut self, numbers: &[u32]) {
+    /// Counts names, but for so many that were found before.
+    pub(super) fn count(&mut self, numbers: &[u32], again: usize) {
         self.note(numbers);
-        self.collector.count(numbers.len());
+        self.collector.count(numbers.len() - again);
     }
 
     fn note(&mut self, numbers: &[u32]) {
         if self.first.len() < ENOUGH {
-            self.first.extend(numbers.iter().take(ENOUGH - self.first.len()));
+            self.note_first(numbers);
+        }
+    }
+
+    fn note_first(&mut self, numbers: &[u32]) {
+        for number in numbers {
+            if !self.first.contains(number) {
+                self.first.push(*number);
+            }
+            if self.first.len() == ENOUGH {
+                return;
+            }
         }
     }
 }

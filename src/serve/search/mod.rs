@@ -8,6 +8,7 @@ pub mod query;
 pub mod rank;
 pub mod row_hit;
 pub mod row_names;
+pub mod said;
 mod shared_words;
 pub mod typo;
 mod weights;

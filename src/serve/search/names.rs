@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::serve::index::file::{Column, Small, stored};
 use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::serve::index::key_hash::hash;
+use crate::serve::search::said::{COMMON, FIRST, MANY, MARKED, PERSON, REPEATS, Said, Signs, TWICE};
 use crate::serve::search::shared_words::Posted;
 
 /// Ends a name in the text.
@@ -18,26 +19,6 @@ const END: u8 = 0;
 const FORM: u8 = 1;
 /// Stands between a person's last name and the given names.
 const GIVEN: u8 = 2;
-
-/// In the number of words that is said of a name: of a person, and of a name with too many to say.
-const PERSON: u64 = LENGTH;
-const MANY: u64 = LENGTH - 1;
-/// Bits of what is said of a name beside each word that it has: how many words it has, its legal form apart; that it has one of them more than once; that this
-/// is the first; that the name is marked; that it has this one more than once. The others are [signs](signs_of) of its words.
-const LENGTH: u64 = 0x1F;
-const REPEATS: u64 = 0x20;
-const FIRST: u64 = 0x40;
-const MARKED: u64 = 0x80;
-const TWICE: u64 = 0x100;
-/// Bits below the signs.
-const SAID: u32 = 9;
-
-/// The bits that each name has which has a word, by the word's hash: five, so that of the names of three words that do not have it one in a thousand has
-/// all of them. Not of the hash's highest bits, by which words are spread over the index.
-fn signs_of(hash: u64) -> u64 {
-    let place = |from: u32| u64::from(SAID) + (((hash >> from & 0x1FF) * u64::from(u64::BITS - SAID)) >> 9);
-    [0, 9, 18, 27, 36].into_iter().fold(0, |signs, from| signs | 1 << place(from))
-}
 
 /// The names and where their words are.
 #[derive(Debug, Default)]
@@ -59,6 +40,8 @@ pub struct Names {
     words: HashIndex,
     /// Where each word's names begin, and their end.
     word_starts: Column<u32>,
+    /// Numbers of the commonest words, that of most names first.
+    common: Column<u32>,
     /// For each word, of the sorted names whose first word it is: the place of the first, of the first with another word after it, and of the end.
     firsts: Column<u32>,
     /// Numbers of the words, sorted by the word; empty unless words may be unfinished.
@@ -67,7 +50,7 @@ pub struct Names {
     word_places: Column<u32>,
 }
 
-stored!(Names { text, starts, kinds, has_persons, sorted, by_word, says, words, word_starts, firsts, sorted_words, word_places });
+stored!(Names { text, starts, kinds, has_persons, sorted, by_word, says, words, word_starts, common, firsts, sorted_words, word_places });
 
 /// A name in the form it is compared in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,53 +78,6 @@ pub struct NamesBuilder {
     /// By number; empty where none is marked.
     marked: Vec<bool>,
     has_begun_words: bool,
-}
-
-/// What is known of a name without a look at it.
-#[derive(Debug, Clone, Copy)]
-pub struct Said(u64);
-
-impl Said {
-    /// By what stands beside one of its words.
-    pub fn new(says: u64) -> Self {
-        Self(says)
-    }
-
-    pub fn is_person(self) -> bool {
-        self.0 & LENGTH == PERSON
-    }
-
-    /// How many words an organisation's name has, its legal form apart; none of a person, and of a name with very many.
-    pub fn length(self) -> Option<usize> {
-        Some(self.0 & LENGTH).filter(|length| *length < MANY).map(|length| length as usize)
-    }
-
-    /// Whether it has a word more than once.
-    pub fn has_repeats(self) -> bool {
-        self.0 & REPEATS != 0
-    }
-
-    /// Whether it has the word more than once.
-    pub fn has_twice(self) -> bool {
-        self.0 & TWICE != 0
-    }
-
-    /// Whether it is an organisation's name of so many words or more, not of very many, has the word once and is not marked: no branch, so that many are looked at
-    /// together.
-    pub fn is_plain(self, least: usize) -> bool {
-        let length = self.0 & LENGTH;
-        (length >= least as u64) & (length < MANY) & (self.0 & (TWICE | MARKED) == 0)
-    }
-
-    /// Whether the word is its first.
-    pub fn is_first(self) -> bool {
-        self.0 & FIRST != 0
-    }
-
-    /// Whether whoever made the names marked it.
-    pub fn is_marked(self) -> bool {
-        self.0 & MARKED != 0
-    }
 }
 
 impl NamesBuilder {
@@ -218,6 +154,18 @@ fn firsts(sorted: &[u32], first_words: &[u32], words: usize) -> Vec<u32> {
     firsts
 }
 
+/// The words that stand in names most often, by how often they do, then by number.
+fn commonest(counts: &[u32]) -> Vec<u32> {
+    let mut words: Vec<u32> = (0..counts.len() as u32).collect();
+    let order = |word: &u32| (u32::MAX - counts[*word as usize], *word);
+    if words.len() > COMMON as usize {
+        words.select_nth_unstable_by_key(COMMON as usize, order);
+        words.truncate(COMMON as usize);
+    }
+    words.sort_unstable_by_key(order);
+    words
+}
+
 /// Sorts names by text, then by number. They are first spread by two bytes, so that sorting needs little memory beside the result.
 fn sorted(text: &[u8], starts: &[u32]) -> Vec<u32> {
     let named = || (0..).zip(starts).map(|(number, start)| (number, *start as usize)).filter(|(_, start)| text[*start] != END);
@@ -274,7 +222,7 @@ fn until_end(text: &[u8]) -> &[u8] {
 impl Names {
     /// Lists the names by word; returns where in the text each word is first.
     fn list_words(&mut self, marked: &[bool]) -> Result<Vec<u32>> {
-        let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u64)>::with_capacity(self.starts.len()));
+        let (mut kinds, mut per_name) = (Vec::with_capacity(self.starts.len()), Vec::<(u32, u8)>::with_capacity(self.starts.len()));
         let mut ids: HashMap<u64, u32> = HashMap::new();
         let mut first_words = Vec::with_capacity(self.starts.len());
         let (mut occurrences, mut counts, mut places): (Vec<u32>, Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new(), Vec::new());
@@ -284,11 +232,9 @@ impl Names {
                 Name::Organization { core, .. } => (core, ""),
                 Name::Person { last, given } => (last, given),
             };
-            let (before, mut signs) = (occurrences.len(), 0);
+            let before = occurrences.len();
             for word in first.split(' ').chain(second.split(' ')).filter(|word| !word.is_empty()) {
-                let hash = hash(&[word]);
-                signs |= signs_of(hash);
-                let id = *ids.entry(hash).or_insert(counts.len() as u32);
+                let id = *ids.entry(hash(&[word])).or_insert(counts.len() as u32);
                 if id as usize == counts.len() {
                     counts.push(0);
                     places.push((word.as_ptr() as usize - self.text.as_ptr() as usize) as u32);
@@ -301,15 +247,20 @@ impl Names {
             let mark = if is_marked { MARKED } else { 0 };
             let has_repeats = (before + 1..occurrences.len()).any(|place| occurrences[before..place].contains(&occurrences[place]));
             let repeats = if has_repeats { REPEATS } else { 0 };
-            per_name.push((length as u32, signs | mark | repeats | if is_person { PERSON } else { (length as u64).min(MANY) }));
+            per_name.push((length as u32, (mark | repeats | if is_person { PERSON } else { (length as u64).min(MANY) }) as u8));
             kinds.push((mark | if is_person { PERSON } else { 0 }) as u8);
             let goes_on = if first.contains(' ') { GOES_ON } else { 0 };
             first_words.push(if first.is_empty() { NO_WORD } else { occurrences[before] | goes_on });
         }
         u32::try_from(occurrences.len()).ok().filter(|words| *words < GOES_ON).ok_or_else(|| Error::store("more words than an index can number"))?;
         self.firsts = firsts(&self.sorted, &first_words, counts.len()).into();
-        let mut words = HashIndexBuilder::default();
-        ids.into_iter().for_each(|(hash, id)| words.add_hash(hash, id));
+        let (mut words, mut signs) = (HashIndexBuilder::default(), vec![0; counts.len()]);
+        for (hash, id) in ids {
+            words.add_hash(hash, id);
+            signs[id as usize] = Signs::of_hash(hash).bits;
+        }
+        let common = commonest(&counts);
+        common.iter().enumerate().for_each(|(place, id)| signs[*id as usize] = Signs::of_common(place).bits);
         let mut word_starts = Vec::with_capacity(counts.len() + 1);
         let mut total = 0;
         for count in &counts {
@@ -323,6 +274,7 @@ impl Names {
         for (number, (length, said)) in (0..).zip(per_name) {
             let (of_name, after) = rest.split_at(length as usize);
             rest = after;
+            let said = of_name.iter().fold(u64::from(said), |said, id| said | signs[*id as usize]);
             for (word, id) in of_name.iter().enumerate() {
                 let first = if word == 0 { FIRST } else { 0 };
                 let is_twice = said & REPEATS != 0 && of_name.iter().filter(|known| *known == id).count() > 1;
@@ -332,12 +284,12 @@ impl Names {
                 *place += 1;
             }
         }
-        self.has_persons = Small(kinds.iter().any(|kind| Said(u64::from(*kind)).is_person()));
+        self.has_persons = Small(kinds.iter().any(|kind| Said::new(u64::from(*kind)).is_person()));
         if kinds.iter().all(|kind| *kind == 0) {
             kinds = Vec::new();
         }
         (self.kinds, self.by_word, self.says) = (kinds.into(), by_word.into(), says.into());
-        (self.words, self.word_starts) = (words.finish(), word_starts.into());
+        (self.words, self.word_starts, self.common) = (words.finish(), word_starts.into(), common.into());
         Ok(places)
     }
 
@@ -371,7 +323,7 @@ impl Names {
 
     /// What is known of a name, but for its length.
     pub fn said(&self, number: u32) -> Said {
-        Said(u64::from(self.kinds.get(number as usize).copied().unwrap_or_default()))
+        Said::new(u64::from(self.kinds.get(number as usize).copied().unwrap_or_default()))
     }
 
     /// Whether some names are persons'.
@@ -389,14 +341,19 @@ impl Names {
         Posted { numbers: &self.by_word[places.clone()], says: &self.says[places] }
     }
 
-    /// The names that have a word.
-    pub fn with_word(&self, word: &str) -> Posted<'_> {
-        self.words.find(&[word]).first().map_or_else(Posted::default, |word| self.posted(*word))
+    fn id_of(&self, word: &str) -> Option<u32> {
+        self.words.find(&[word]).first().copied()
     }
 
-    /// The bits of what is said of names that each has which has a word.
-    pub fn signs_of(word: &str) -> u64 {
-        signs_of(hash(&[word]))
+    /// The names that have a word.
+    pub fn with_word(&self, word: &str) -> Posted<'_> {
+        self.id_of(word).map_or_else(Posted::default, |word| self.posted(word))
+    }
+
+    /// What is said of the names that have a word.
+    pub fn signs_of(&self, word: &str) -> Signs {
+        let signs = |id| self.common.iter().position(|common| *common == id).map_or_else(|| Signs::of_hash(hash(&[word])), Signs::of_common);
+        self.id_of(word).map_or(Signs::OF_NO_NAME, signs)
     }
 
     /// The names that have a word which begins so: ascending, as often as they have one, and what is said of each. Of names without begun words, those that
@@ -439,8 +396,7 @@ impl Names {
     }
 
     fn firsts_of(&self, word: &str) -> [usize; 3] {
-        let word = self.words.find(&[word]).first();
-        word.map_or([0; 3], |word| [0, 1, 2].map(|place| self.firsts[3 * *word as usize + place] as usize))
+        self.id_of(word).map_or([0; 3], |word| [0, 1, 2].map(|place| self.firsts[3 * word as usize + place] as usize))
     }
 
     /// Splits names that begin with a text by what follows it: the marks within a name come before a blank, letters and digits after it.
@@ -482,7 +438,7 @@ impl Names {
     }
 
     pub fn size_bytes(&self) -> usize {
-        let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.firsts, &self.sorted_words, &self.word_places];
+        let numbers = [&self.starts, &self.sorted, &self.by_word, &self.word_starts, &self.common, &self.firsts, &self.sorted_words, &self.word_places];
         self.text.size_bytes()
             + self.kinds.size_bytes()
             + self.says.size_bytes()

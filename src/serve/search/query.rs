@@ -5,7 +5,8 @@ use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, w
 use crate::serve::search::by_words::{ByWords, Known};
 use crate::serve::search::collected::{Accepts, Collected, Collector, ENOUGH};
 use crate::serve::search::hit::{Hit, NameMatch};
-use crate::serve::search::names::{Name, Names, Said};
+use crate::serve::search::names::{Name, Names};
+use crate::serve::search::said::Said;
 use crate::serve::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
 use crate::serve::search::typo as spelling;
 use crate::serve::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
@@ -91,23 +92,6 @@ impl Query {
     }
 }
 
-/// Which names a search is to find.
-#[derive(Clone, Copy, Default)]
-pub struct Wanted<'a> {
-    pub accepts: Accepts<'a>,
-    /// Where names are numbered in the order in which equal hits are wanted: how many are enough.
-    pub enough: Option<Enough>,
-}
-
-/// How much has to be found where there is more.
-#[derive(Debug, Clone, Copy)]
-pub struct Enough {
-    /// Hits that must be the first of all.
-    pub first: usize,
-    /// Hits that are counted one by one; of more it is only said that there are more.
-    pub counted: usize,
-}
-
 /// The names that have a word as it is written or misspelled.
 #[derive(Default)]
 struct Spellings<'n> {
@@ -128,16 +112,16 @@ struct Search<'a> {
 
 impl Names {
     /// Finds names. `raw` gives the hash of the name as it is written. Returns whether there may be more.
-    pub fn search(&self, query: &Query, mode: MatchMode, wanted: Wanted<'_>, raw: &dyn Fn(u32) -> u32, collector: &mut impl Collector) -> bool {
+    pub fn search(&self, query: &Query, mode: MatchMode, accepts: Accepts<'_>, raw: &dyn Fn(u32) -> u32, collector: &mut impl Collector) -> bool {
         let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
         let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
         let search = Search { names: self, query, mode, organization, person, raw };
         let mut found = Collected { collector, first: Vec::with_capacity(ENOUGH) };
-        let is_cut = search.as_written(wanted, &mut found);
+        let is_cut = search.as_written(accepts, &mut found);
         if !mode.is_tolerant() || found.first.len() == ENOUGH {
             return is_cut;
         }
-        let (near, is_near_cut) = search.near(wanted.accepts);
+        let (near, is_near_cut) = search.near(accepts);
         let Collected { collector, first } = found;
         near.into_iter().filter(|number| !first.contains(number)).filter_map(|number| search.near_hit(number)).for_each(|hit| collector.collect(hit));
         is_cut || is_near_cut
@@ -146,8 +130,8 @@ impl Names {
 
 impl Search<'_> {
     /// The names that fit as they are written. Returns whether there may be more.
-    fn as_written(&self, wanted: Wanted<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
-        let (Self { names, query, mode, .. }, accepts) = (self, wanted.accepts);
+    fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
+        let Self { names, query, mode, .. } = self;
         let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
         let (mut looked_at, mut is_cut) = (Vec::new(), false);
         let begun = names.that_begin(&query.core);
@@ -179,7 +163,7 @@ impl Search<'_> {
             organizations.into_iter().filter(|number| is_wanted(*number)).for_each(|number| collect(number, (PREFIX, NameMatch::Prefix)));
         }
         if is_one_word {
-            is_cut |= self.by_one_word(wanted, found, &mut looked_at);
+            is_cut |= self.by_one_word(accepts, found, &mut looked_at);
         }
         if let (MatchMode::Typed, Some((before, _))) = (mode, query.begun_form()) {
             looked_at.extend(first(names.that_begin(before).whole).0);
@@ -198,11 +182,11 @@ impl Search<'_> {
             is_cut |= is_list_cut;
             // All of these have all words, so that each is found again: where others only have to be counted, as many are counted less.
             let are_lists_whole = mode.is_tolerant() && !self.may_go_on() && !is_list_cut && self.organization.terms.len() <= MOST_WORDS;
-            let are_others_counted = known.len() >= ENOUGH && are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
+            let are_others_counted = are_lists_whole && accepts.is_none() && found.collector.is_beyond(MOST_BY_WORDS, 0);
             let again = if are_others_counted { std::mem::take(&mut known).len() } else { 0 };
             known.extend(marked.iter().chain(&looked_at));
             known.sort_unstable();
-            self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
+            is_cut |= self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
@@ -218,31 +202,28 @@ impl Search<'_> {
 
     /// Adds names that have the one word asked for, and the numbers of those that must be looked at; names that are nothing else are there already. Returns
     /// whether there are more.
-    fn by_one_word(&self, wanted: Wanted<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
+    fn by_one_word(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
         let Some(term) = self.organization.terms.first() else { return false };
         let all = term.posted(self.names);
         let Posted { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
-        // Names that begin so are better than others that have the word, whatever else is known of the others.
-        let (mut begin_so, mut alone) = (0, 0);
         // Names that begin so score the most here: after one of them that only has to be counted, all do that are not marked.
         let mut is_beyond = false;
         let mut next = 0;
         while next < numbers.len() {
-            let is_enough = |alone: usize, begin_so: usize| wanted.enough.is_some_and(|enough| alone > enough.counted && begin_so > enough.first);
-            if is_beyond && wanted.accepts.is_none() {
-                let most = wanted.enough.map_or(usize::MAX, |enough| enough.counted.saturating_add(1).saturating_sub(alone).max(1));
-                let says = &says[next..next.saturating_add(most).min(says.len())];
-                let counted = says.iter().position(|says| !Said::new(*says).is_plain(2)).unwrap_or(says.len());
-                found.count(&numbers[next..next + counted]);
-                alone += counted;
-                begin_so += says[..counted].iter().filter(|says| Said::new(**says).is_first()).count();
-                next += counted;
-                if is_enough(alone, begin_so) {
+            if is_beyond {
+                let lacks = found.collector.lacks();
+                if lacks == 0 {
                     return true;
                 }
-                if counted > 0 {
-                    continue;
+                if accepts.is_none() {
+                    let says = &says[next..next.saturating_add(lacks).min(says.len())];
+                    let counted = says.iter().position(|says| !Said::new(*says).is_plain(2)).unwrap_or(says.len());
+                    found.count(&numbers[next..next + counted], 0);
+                    next += counted;
+                    if counted > 0 {
+                        continue;
+                    }
                 }
             }
             let (place, number, said) = (next, numbers[next], Said::new(says[next]));
@@ -264,22 +245,12 @@ impl Search<'_> {
                     continue;
                 }
             };
-            let Some((score, fit)) = fits.filter(|_| wanted.accepts.is_none_or(|accepts| accepts(number))) else { continue };
-            if said.is_marked() {
-                found.collect(Hit { number, score, fit, is_marked: true });
-                continue;
-            }
-            if is_beyond {
-                found.count(&[number]);
-            } else if found.counts(score, number) {
-                is_beyond = fit == NameMatch::Prefix;
-            } else {
-                found.collect(Hit { number, score, fit, is_marked: false });
-            }
-            alone += 1;
-            begin_so += usize::from(fit == NameMatch::Prefix);
-            if is_enough(alone, begin_so) {
-                return true;
+            let Some((score, fit)) = fits.filter(|_| accepts.is_none_or(|accepts| accepts(number))) else { continue };
+            match said.is_marked() {
+                true => found.collect(Hit { number, score, fit, is_marked: true }),
+                false if is_beyond => found.count(&[number], 0),
+                false if found.counts(score, number) => is_beyond = fit == NameMatch::Prefix,
+                false => found.collect(Hit { number, score, fit, is_marked: false }),
             }
         }
         all.numbers.len() > MAX_SCANNED
@@ -295,19 +266,21 @@ impl Search<'_> {
     }
 
     /// Finds names of some lists by the words they share with what is asked, without a look at the names themselves, and adds the numbers of those that must be
-    /// read. What is `known` is in neither.
-    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
+    /// read. What is `known` is in neither. Returns whether there are more.
+    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
         let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
         if terms.len() > MOST_WORDS {
             // Nobody asks for so many; each name is read.
-            return read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
+            read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
+            return false;
         }
         let words: Vec<Word<'_>> = terms.iter().map(|term| term.word(self.names)).collect();
         let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
         let has_begun = terms.iter().any(|term| term.begun.is_some());
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
-        let mut finder = ByWords { words: &words, has_begun, accepts, again: known.again, is_counting: known.again > 0, scores, beyond, found, read };
-        each(lists, known.numbers, &words, &are_enough, &mut finder);
+        let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
+        let mut finder = ByWords { words: &words, has_begun, has_persons, accepts, again: known.again, is_counting, scores, beyond, found, read };
+        each(lists, known.numbers, &words, &are_enough, &mut finder)
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {
@@ -420,7 +393,7 @@ impl Search<'_> {
         let mut add = |spelling: &str| {
             let list = self.names.with_word(spelling);
             if !list.numbers.is_empty() {
-                found.signs.push(Names::signs_of(spelling));
+                found.signs.push(self.names.signs_of(spelling).bits);
                 found.lists.push(list);
             }
         };
@@ -509,7 +482,7 @@ mod tests {
                 let is_wanted = |number: &u32| accepts.is_none_or(|accepts| accepts(*number));
                 let expected: Vec<Hit> = (0..names.len() as u32).filter(is_wanted).filter_map(|number| search.hit(number)).collect();
                 let mut found: Vec<Hit> = Vec::new();
-                search.as_written(Wanted { accepts, enough: None }, &mut Collected { collector: &mut found, first: Vec::new() });
+                search.as_written(accepts, &mut Collected { collector: &mut found, first: Vec::new() });
                 found.sort_unstable_by_key(|hit| hit.number);
                 prop_assert_eq!(found, expected, "{:?}", mode);
             }
@@ -531,7 +504,7 @@ mod tests {
         let names = builder.finish().unwrap();
         let search = |text: &str| {
             let mut hits: Vec<Hit> = Vec::new();
-            let is_cut = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, Wanted::default(), &|number| number, &mut hits);
+            let is_cut = names.search(&Query::new(text, Forms::OfStates).unwrap(), MatchMode::Best, None, &|number| number, &mut hits);
             hits.sort_by_key(|hit| -hit.score);
             (hits.len(), is_cut, hits[0].number, hits[0].fit)
         };

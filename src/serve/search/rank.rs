@@ -100,6 +100,9 @@ impl First {
             return;
         }
         self.kept.push((key, hit()));
+        if self.kept.len() == self.count && self.bound == u64::MAX {
+            self.bound = self.kept.iter().map(|(key, _)| *key).max().unwrap_or(self.bound);
+        }
         // Twice as many as are wanted, so that it is seldom done.
         if self.kept.len() >= self.count.saturating_mul(2).max(16) && self.kept.len() > self.count {
             self.kept.select_nth_unstable_by_key(self.count - 1, |(key, _)| *key);

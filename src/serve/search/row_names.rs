@@ -11,7 +11,7 @@ use crate::serve::index::key_hash::hash;
 use crate::serve::search::collected::Collector;
 use crate::serve::search::hit::Hit;
 use crate::serve::search::names::{Name, Names, NamesBuilder};
-use crate::serve::search::query::{Enough, MatchMode, Query, Wanted, person_words, spelling_hash};
+use crate::serve::search::query::{MatchMode, Query, person_words, spelling_hash};
 use crate::serve::search::rank::{First, Ranked, is_active};
 use crate::serve::search::row_hit::{NameKind, RowHit};
 
@@ -22,6 +22,15 @@ pub struct Found {
     pub total: usize,
     /// Whether there may be more.
     pub is_cut: bool,
+}
+
+/// How much of a search has to be found where there is more.
+#[derive(Debug, Clone, Copy)]
+pub struct Enough {
+    /// Rows that must be the first of all.
+    pub first: usize,
+    /// Rows that are counted one by one; of more it is only said that there are more.
+    pub counted: usize,
 }
 
 /// Names of rows.
@@ -129,7 +138,7 @@ impl RowNames {
     /// Finds rows, each once with the name that fits best; in no order. Returns whether there may be more.
     pub fn search(&self, query: &Query, mode: MatchMode) -> (Vec<RowHit>, bool) {
         let mut hits: Vec<Hit> = Vec::new();
-        let is_cut = self.names.search(query, mode, Wanted::default(), &|number| self.raw[number as usize], &mut hits);
+        let is_cut = self.names.search(query, mode, None, &|number| self.raw[number as usize], &mut hits);
         (best_of_rows(hits.iter().map(|hit| self.row_hit(hit)).collect()), is_cut)
     }
 
@@ -142,9 +151,10 @@ impl RowNames {
                 accepts(row, kind)
             }
         });
-        let wanted = Wanted { accepts: is_wanted.as_ref().map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool), enough: Some(enough) };
-        let mut found = FirstRows { names: self, first: First::new(enough.first), of_several: Vec::new(), total: 0 };
-        let is_cut = self.names.search(query, mode, wanted, &|number| self.raw[number as usize], &mut found);
+        let accepts = is_wanted.as_ref().map(|is_wanted| is_wanted as &dyn Fn(u32) -> bool);
+        let wanted = enough.counted.max(enough.first).saturating_add(1);
+        let mut found = FirstRows { names: self, first: First::new(enough.first), of_several: Vec::new(), total: 0, wanted };
+        let is_cut = self.names.search(query, mode, accepts, &|number| self.raw[number as usize], &mut found);
         let FirstRows { mut first, of_several, total, .. } = found;
         let of_several = best_of_rows(of_several);
         let total = total + of_several.len();
@@ -171,6 +181,8 @@ struct FirstRows<'a> {
     of_several: Vec<RowHit>,
     /// How many others there are.
     total: usize,
+    /// So many that nothing else is asked about how many there are.
+    wanted: usize,
 }
 
 impl Collector for FirstRows<'_> {
@@ -188,6 +200,10 @@ impl Collector for FirstRows<'_> {
 
     fn count(&mut self, names: usize) {
         self.total += names;
+    }
+
+    fn lacks(&self) -> usize {
+        self.wanted.saturating_sub(self.total)
     }
 }
 
@@ -265,7 +281,7 @@ impl SharedNames {
     /// Finds rows by name with their scores, each once; in the order of rows. Returns whether there may be more.
     pub fn search(&self, query: &Query, mode: MatchMode, accepts: &dyn Fn(u32) -> bool) -> (Vec<RowHit>, bool) {
         let mut found: Vec<Hit> = Vec::new();
-        let is_cut = self.names.search(query, mode, Wanted::default(), &|_| 0, &mut found);
+        let is_cut = self.names.search(query, mode, None, &|_| 0, &mut found);
         let mut hits = Vec::new();
         for hit in found {
             let rows = &self.rows[self.starts[hit.number as usize] as usize..self.starts[hit.number as usize + 1] as usize];
@@ -291,10 +307,10 @@ mod tests {
 
     use crate::canonical::name::Forms;
     use crate::serve::search::names::Name;
-    use crate::serve::search::query::{Enough, MatchMode, Query};
+    use crate::serve::search::query::{MatchMode, Query};
     use crate::serve::search::rank::{Ranked, precedence, ranked};
     use crate::serve::search::row_hit::NameKind;
-    use crate::serve::search::row_names::{RowNamesBuilder, SharedBuilder};
+    use crate::serve::search::row_names::{Enough, RowNamesBuilder, SharedBuilder};
 
     /// Few words of few letters, so that names share, continue and repeat each other's.
     const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";

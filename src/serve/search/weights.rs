@@ -1,6 +1,7 @@
 //! What the words of a query weigh: the rarer a word is in the names, the more.
 
 use crate::serve::search::names::Names;
+use crate::serve::search::said::Signs;
 use crate::serve::search::shared_words::{Posted, Word};
 
 /// What a word of a name weighs that was not asked for.
@@ -29,7 +30,7 @@ impl Term<'_> {
 
     /// The same with the signs of it. Of an unfinished word any may be.
     pub fn word<'n>(&'n self, names: &'n Names) -> Word<'n> {
-        Word { posted: self.posted(names), signs: if self.begun.is_some() { 0 } else { Names::signs_of(self.word) } }
+        Word { posted: self.posted(names), signs: if self.begun.is_some() { Signs::default() } else { names.signs_of(self.word) } }
     }
 
     /// Whether it says little of a name that has it.
