@@ -458,6 +458,9 @@ mod tests {
     /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.
     const WORDS: &str = "[AB]{2,4}( ([AB]{2,4}|AND)){0,3}";
 
+    /// So many that the signs of a word often stand beside names that lack it.
+    const SEVERAL_WORDS: &str = "[AB]{2,5}( [AB]{2,5}){6,14}";
+
     /// So many that most have more different words than are told apart.
     const MANY_WORDS: &str = "[AB]{2,4}( [AB]{2,4}){24,40}";
 
@@ -524,6 +527,14 @@ mod tests {
             form in prop::sample::select(vec!["", " INC"]),
         ) {
             finds_every_name(&organizations, &persons, &format!("{asked}{form}"))?;
+        }
+
+        #[test]
+        fn every_name_of_several_words_that_fits_is_found(
+            organizations in prop::collection::vec((SEVERAL_WORDS, prop::sample::select(vec!["", "INC"])), 1..40),
+            asked in "[AB]{4,5}( [AB]{4,5}){1,3}",
+        ) {
+            finds_every_name(&organizations, &[], &asked)?;
         }
 
         #[test]

@@ -360,10 +360,11 @@ mod tests {
         }
     }
 
-    /// Of so many that most are only counted, the first are the first of all, and all are counted.
+    /// Of so many that most are only counted, the first are the first of all, and all are counted, or as many as are asked for.
     #[test]
     fn first_rows_of_many_are_the_first_of_all() {
-        const WORDS: [&str; 8] = ["ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA"];
+        // More than have signs of their own.
+        const WORDS: [&str; 12] = ["ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "ZETA", "ETA", "THETA", "IOTA", "KAPPA", "LAMBDA", "OMEGA"];
         let mut state: u32 = 7;
         let mut random = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -371,25 +372,56 @@ mod tests {
         };
         // Words early in the list are in fewer names.
         let names: Vec<String> =
-            (0..3_000).map(|_| (0..1 + random(4)).map(|_| WORDS[random(8).max(random(8)) as usize]).collect::<Vec<_>>().join(" ")).collect();
+            (0..3_000).map(|_| (0..1 + random(4)).map(|_| WORDS[random(12).max(random(12)) as usize]).collect::<Vec<_>>().join(" ")).collect();
         let precedences: Vec<u32> = names.iter().map(|_| precedence(random(3) > 0, (random(5) > 0).then(|| random(100) as i32))).collect();
-        let mut builder = RowNamesBuilder::default();
-        for (row, name) in (0..).zip(&names) {
-            builder.push(Name::Organization { core: name, form: "" }, name).unwrap();
-            if row % 40 == 0 {
-                builder.add(row, NameKind::Former, &names[random(3_000) as usize]);
+        for with_persons in [false, true] {
+            let mut builder = RowNamesBuilder::default();
+            for (row, name) in (0..).zip(&names) {
+                match name.split_once(' ').filter(|_| with_persons && row % 9 == 0) {
+                    Some((last, given)) => builder.push(Name::Person { last, given }, name).unwrap(),
+                    None => builder.push(Name::Organization { core: name, form: "" }, name).unwrap(),
+                }
+                if row % 40 == 0 {
+                    builder.add(row, NameKind::Former, &names[random(3_000) as usize]);
+                }
             }
+            let in_order = builder.finish_by(&precedences).unwrap();
+            let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
+            let mut cut = 0;
+            for asked in 0..300 {
+                let text: Vec<&str> = (0..1 + asked % 3).map(|_| WORDS[random(12) as usize]).collect();
+                let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
+                for accepts in [None, Some(&(|row: u32, _: NameKind| !row.is_multiple_of(4)) as &dyn Fn(u32, NameKind) -> bool)] {
+                    let found = |first, counted| in_order.first(&query, MatchMode::Best, accepts, Enough { first, counted });
+                    let all = found(usize::MAX / 4, usize::MAX);
+                    for (first, counted) in [(5, usize::MAX), (5, 40), (60, 40)] {
+                        let few = found(first, counted);
+                        assert_eq!(told(&few.first), told(&all.first[..all.first.len().min(first)]), "{text:?}");
+                        // That there are more than are counted is known, and that there is a next page.
+                        let is_known = few.total == all.total || few.total > first.max(counted) && few.total < all.total && few.is_cut;
+                        assert!(is_known, "{text:?}: {} of {}, first {first}, counted {counted}", few.total, all.total);
+                        cut += usize::from(few.total < all.total);
+                    }
+                }
+            }
+            assert!(cut > 100, "{cut}");
         }
+    }
+
+    /// Where few fit as they are written, others are looked for and found once, also when those that fit are only counted.
+    #[test]
+    fn misspelled_names_are_found_beside_a_few_that_are_counted() {
+        let sharing = (0..3).map(|number| format!("{number} LANTERN HARBOR"));
+        let begun = (0..13).map(|number| format!("HARBOR LANTERN {number}"));
+        let names: Vec<String> = sharing.chain(begun).chain(["HARBOR LANTRN".to_owned()]).collect();
+        let mut builder = RowNamesBuilder::default();
+        names.iter().for_each(|name| builder.push(Name::Organization { core: name, form: "" }, name).unwrap());
+        let precedences: Vec<u32> = (0..names.len()).map(|age| precedence(true, Some(1_000 - age as i32))).collect();
         let in_order = builder.finish_by(&precedences).unwrap();
-        let told = |ranked: &[Ranked]| ranked.iter().map(|ranked| format!("{ranked:?}")).collect::<Vec<_>>();
-        for asked in 0..300 {
-            let text: Vec<&str> = (0..1 + asked % 3).map(|_| WORDS[random(8) as usize]).collect();
-            let query = Query::new(&text.join(" "), Forms::OfStates).unwrap();
-            for accepts in [None, Some(&(|row: u32, _: NameKind| !row.is_multiple_of(4)) as &dyn Fn(u32, NameKind) -> bool)] {
-                let first = |count| in_order.first(&query, MatchMode::Best, accepts, Enough { first: count, counted: usize::MAX });
-                let (all, few) = (first(usize::MAX / 4), first(5));
-                assert_eq!((told(&few.first), few.total), (told(&all.first[..all.first.len().min(5)]), all.total), "{text:?}");
-            }
+        let query = Query::new("HARBOR LANTERN", Forms::OfStates).unwrap();
+        for first in [5, 13, 25] {
+            let found = in_order.first(&query, MatchMode::Best, None, Enough { first, counted: 1_000 });
+            assert_eq!((found.total, found.is_cut, found.first.len()), (names.len(), false, first.min(names.len())));
         }
     }
 
