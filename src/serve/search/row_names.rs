@@ -411,17 +411,22 @@ mod tests {
     /// Where few fit as they are written, others are looked for and found once, also when those that fit are only counted.
     #[test]
     fn misspelled_names_are_found_beside_a_few_that_are_counted() {
-        let sharing = (0..3).map(|number| format!("{number} LANTERN HARBOR"));
-        let begun = (0..13).map(|number| format!("HARBOR LANTERN {number}"));
-        let names: Vec<String> = sharing.chain(begun).chain(["HARBOR LANTRN".to_owned()]).collect();
-        let mut builder = RowNamesBuilder::default();
-        names.iter().for_each(|name| builder.push(Name::Organization { core: name, form: "" }, name).unwrap());
-        let precedences: Vec<u32> = (0..names.len()).map(|age| precedence(true, Some(1_000 - age as i32))).collect();
-        let in_order = builder.finish_by(&precedences).unwrap();
-        let query = Query::new("HARBOR LANTERN", Forms::OfStates).unwrap();
-        for first in [5, 13, 25] {
-            let found = in_order.first(&query, MatchMode::Best, None, Enough { first, counted: 1_000 });
-            assert_eq!((found.total, found.is_cut, found.first.len()), (names.len(), false, first.min(names.len())));
+        for (begun, total) in [(13, 13 + 3 + 1), (25, 25 + 3)] {
+            let sharing = (0..3).map(|number| format!("{number} LANTERN HARBOR"));
+            let that_begin_so = (0..begun).map(|number| format!("HARBOR LANTERN {number}"));
+            let names: Vec<String> = sharing.chain(that_begin_so).chain(["HARBOR LANTRN".to_owned()]).collect();
+            let mut builder = RowNamesBuilder::default();
+            names.iter().for_each(|name| builder.push(Name::Organization { core: name, form: "" }, name).unwrap());
+            let precedences: Vec<u32> = (0..names.len()).map(|age| precedence(true, Some(1_000 - age as i32))).collect();
+            let in_order = builder.finish_by(&precedences).unwrap();
+            let query = Query::new("HARBOR LANTERN", Forms::OfStates).unwrap();
+            let found = |first, counted| in_order.first(&query, MatchMode::Best, None, Enough { first, counted });
+            for first in [5, 13, 25] {
+                let found = found(first, 1_000);
+                assert_eq!((found.total, found.is_cut, found.first.len()), (total, false, first.min(total)));
+            }
+            // A page is not the last one where those end that begin so.
+            assert!(found(begun, 5).total > begun);
         }
     }
 
