@@ -35,7 +35,7 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &
     let Some(note) = text(server, "checkpoint").await? else {
         let Some(seen) = seen else {
             let message = format!("{} has no log: its publisher does not sign, or has not sealed a release yet", server.url());
-            return Err(Error::fetch(message).hint("without a log nothing can be proven: ask the publisher for receipts"));
+            return Err(Error::fetch(message).hint("without a log nothing can be proven: ask the publisher to sign its releases"));
         };
         let reason = format!("the server has no log any more; on {} it had one of {} releases", seen.seen_at, size_of(&seen));
         against(settings, server, report, &reason, Some(seen), None)?;

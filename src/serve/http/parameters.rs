@@ -41,7 +41,7 @@ pub enum Kind {
     /// A comma list of these words.
     Words(&'static [&'static str]),
     Date,
-    /// Text of so many characters with a letter or digit among them.
+    /// Text of so many characters with a letter of A to Z or a digit among them.
     Text {
         min: usize,
         max: usize,
@@ -197,7 +197,7 @@ impl Kind {
             }
             Self::Text { min, max } => {
                 let is_text = (min..=max).contains(&text.chars().count()) && text.bytes().any(|byte| byte.is_ascii_alphanumeric());
-                if is_text { Ok(()) } else { Err(format!("expected {min} to {max} characters with a letter or digit")) }
+                if is_text { Ok(()) } else { Err(format!("expected {min} to {max} characters with a letter of A to Z or a digit")) }
             }
             Self::Line { max } if text.chars().count() <= max && pattern::matches(LINE, text) => Ok(()),
             Self::Line { max } => Err(format!("expected one line of 1 to {max} characters")),

@@ -111,7 +111,7 @@ struct Search<'a> {
 }
 
 impl Names {
-    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether there may be more.
+    /// Finds names. `raw` gives the hash of the name as it is written. Returns whether not all were looked at that may fit.
     pub fn search(&self, query: &Query, mode: MatchMode, accepts: Accepts<'_>, raw: &dyn Fn(u32) -> u32, collector: &mut impl Collector) -> bool {
         let unfinished = if mode == MatchMode::Typed { query.unfinished() } else { None };
         let (organization, person) = (Weighted::new(self, &query.words, unfinished), Weighted::new(self, &query.person, None));
@@ -129,7 +129,7 @@ impl Names {
 }
 
 impl Search<'_> {
-    /// The names that fit as they are written. Returns whether there may be more.
+    /// The names that fit as they are written. Returns whether not all were looked at that may fit.
     fn as_written(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>) -> bool {
         let Self { names, query, mode, .. } = self;
         let is_wanted = |number: u32| accepts.is_none_or(|accepts| accepts(number));
@@ -186,7 +186,7 @@ impl Search<'_> {
             let again = if are_others_counted { std::mem::take(&mut known).len() } else { 0 };
             known.extend(marked.iter().chain(&looked_at));
             known.sort_unstable();
-            is_cut |= self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
+            self.by_words(&lists, Known { numbers: &known, again }, accepts, found, &mut looked_at);
         }
         looked_at.sort_unstable();
         looked_at.dedup();
@@ -201,10 +201,11 @@ impl Search<'_> {
     }
 
     /// Adds names that have the one word asked for, and the numbers of those that must be looked at; names that are nothing else are there already. Returns
-    /// whether there are more.
+    /// whether not all were looked at that may fit.
     fn by_one_word(&self, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
         let Some(term) = self.organization.terms.first() else { return false };
         let all = term.posted(self.names);
+        let is_cut = all.numbers.len() > MAX_SCANNED;
         let Posted { numbers, says } = all.first(MAX_SCANNED);
         let mut scores = Scores::new(&self.organization);
         // Names that begin so score the most here: after one of them that only has to be counted, all do that are not marked.
@@ -214,7 +215,7 @@ impl Search<'_> {
             if is_beyond {
                 let lacks = found.collector.lacks();
                 if lacks == 0 {
-                    return true;
+                    return is_cut;
                 }
                 if accepts.is_none() {
                     let says = &says[next..next.saturating_add(lacks).min(says.len())];
@@ -253,7 +254,7 @@ impl Search<'_> {
                 false => found.collect(Hit { number, score, fit, is_marked: false }),
             }
         }
-        all.numbers.len() > MAX_SCANNED
+        is_cut
     }
 
     fn hit_of(&self, number: u32, (score, fit): (i32, NameMatch)) -> Hit {
@@ -266,13 +267,12 @@ impl Search<'_> {
     }
 
     /// Finds names of some lists by the words they share with what is asked, without a look at the names themselves, and adds the numbers of those that must be
-    /// read. What is `known` is in neither. Returns whether there are more.
-    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) -> bool {
+    /// read. What is `known` is in neither.
+    fn by_words(&self, lists: &[Posted<'_>], known: Known<'_>, accepts: Accepts<'_>, found: &mut Collected<'_, impl Collector>, read: &mut Vec<u32>) {
         let terms = if self.mode.is_tolerant() { self.organization.terms.as_slice() } else { &[] };
         if terms.len() > MOST_WORDS {
             // Nobody asks for so many; each name is read.
-            read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
-            return false;
+            return read.extend(lists.iter().flat_map(|list| list.numbers).filter(|number| known.numbers.binary_search(number).is_err()));
         }
         let words: Vec<Word<'_>> = terms.iter().map(|term| term.word(self.names)).collect();
         let are_enough: Vec<bool> = self.organization.sums(terms.len()).into_iter().map(|weight| weight > self.organization.half()).collect();
@@ -280,7 +280,7 @@ impl Search<'_> {
         let (scores, beyond) = (Scores::new(&self.organization), (0, usize::MAX));
         let (has_persons, is_counting) = (self.names.has_persons(), known.again > 0);
         let mut finder = ByWords { words: &words, has_begun, has_persons, accepts, again: known.again, is_counting, scores, beyond, found, read };
-        each(lists, known.numbers, &words, &are_enough, &mut finder)
+        each(lists, known.numbers, &words, &are_enough, &mut finder);
     }
 
     fn hit(&self, number: u32) -> Option<Hit> {

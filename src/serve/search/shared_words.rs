@@ -13,7 +13,7 @@ pub const MOST_WORDS: usize = 16;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Posted<'n> {
     pub numbers: &'n [u32],
-    /// What is known of each name; see [`super::names`].
+    /// What is known of each name; see [`super::said`].
     pub says: &'n [u64],
 }
 
@@ -84,8 +84,8 @@ pub trait Finder {
 
 /// Tells names that one of the `wanted` lists has and that are not `known`, of the `words`, of which there are [`MOST_WORDS`] at most: those whose words `are_enough`,
 /// by their bits, once; and those that are told anyway once for each time that a list has them and with no bits. No words are never enough, and more words never
-/// less. Returns whether it left off, since no more are asked for.
-pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough: &[bool], finder: &mut impl Finder) -> bool {
+/// less. Leaves off when no more are asked for.
+pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough: &[bool], finder: &mut impl Finder) {
     // What was gone through: each list's bit, whether it is all of its word's, and the names of it that could be told.
     let mut earlier: Vec<(u16, bool, Cow<'_, [u32]>)> = Vec::new();
     for list in wanted {
@@ -106,17 +106,16 @@ pub fn each(wanted: &[Posted<'_>], known: &[u32], words: &[Word<'_>], are_enough
         let before = earlier.iter().map(|(bit, _, numbers)| (*bit, &**numbers)).collect();
         let sure = words.iter().zip(0..).fold(own, |sure, (word, bit)| sure | u16::from(word.signs.are_sure) << bit);
         let mut rest = List { own, gone, sure, has_enough, words, are_enough, known, others, before, last: None, told: Vec::new() };
-        let has_left_off = match has_enough {
+        match has_enough {
             true => rest.count_or_look(*list, &signs, have_signs, finder),
             false => rest.look_at_some(*list, &signs, finder),
-        };
-        if has_left_off {
-            return true;
+        }
+        if finder.lacks() == 0 {
+            return;
         }
         let told = if has_enough { Cow::Borrowed(list.numbers) } else { Cow::Owned(rest.told) };
         earlier.push((own, is_whole, told));
     }
-    false
 }
 
 /// Tells of what is said of a name whether it may have a word of which these are the signs, or something else is to be known of it. So few signs that they stay in
@@ -178,16 +177,12 @@ struct List<'n> {
 }
 
 impl List<'_> {
-    /// Goes through a list whose names have enough by being in it. Returns whether it left off.
-    fn count_or_look(&mut self, list: Posted<'_>, signs: &[u64], have_signs: bool, finder: &mut impl Finder) -> bool {
+    /// Goes through a list whose names have enough by being in it.
+    fn count_or_look(&mut self, list: Posted<'_>, signs: &[u64], have_signs: bool, finder: &mut impl Finder) {
         let mut next = 0;
-        while next < list.numbers.len() {
-            let lacks = finder.lacks();
-            if lacks == 0 {
-                return true;
-            }
+        while next < list.numbers.len() && finder.lacks() > 0 {
             let says = &list.says[next..];
-            let says = &says[..lacks.min(says.len())];
+            let says = &says[..finder.lacks().min(says.len())];
             let alone = without(says, signs, |says| finder.passes_over_alone(self.own, says));
             let numbers = &list.numbers[next..next + alone];
             match have_signs && alone > 0 && !self.has_known(numbers) {
@@ -200,21 +195,19 @@ impl List<'_> {
                 next += 1;
             }
         }
-        false
     }
 
-    /// Goes through a list whose names need other words to have enough. Returns whether it left off.
-    fn look_at_some(&mut self, list: Posted<'_>, signs: &[u64], finder: &mut impl Finder) -> bool {
+    /// Goes through a list whose names need other words to have enough.
+    fn look_at_some(&mut self, list: Posted<'_>, signs: &[u64], finder: &mut impl Finder) {
         let places = with(list.says, signs, |says| !finder.is_told_anyway(says));
         // Numbers are far apart in memory: together they are waited for once.
         let numbers: Vec<u32> = places.iter().map(|place| list.numbers[*place as usize]).collect();
         for (place, number) in places.into_iter().zip(numbers) {
             if finder.lacks() == 0 {
-                return true;
+                return;
             }
             self.look(number, list.says[place as usize], finder);
         }
-        false
     }
 
     /// Whether one of some numbers, ascending and not empty, is known.
@@ -409,7 +402,8 @@ mod tests {
             // More words are never less.
             let are_enough: Vec<bool> = (0..16_usize).map(|bits| (1..16).any(|fewer| fewer & !bits == 0 && enough[fewer - 1])).collect();
             let mut told = Told { said: &said, asks_for_words, most, found: Vec::new(), anyway: BTreeSet::new(), passed_over: Vec::new() };
-            let has_left_off = each(&lists, &known, &asked, &are_enough, &mut told);
+            each(&lists, &known, &asked, &are_enough, &mut told);
+            let has_left_off = told.lacks() == 0;
             let Told { found, anyway, passed_over, .. } = told;
             let in_list = |list: &[u32], number: u32| u16::from(list.contains(&number));
             let all: BTreeSet<u32> = lists.iter().flat_map(|list| list.numbers.iter().copied()).collect();
