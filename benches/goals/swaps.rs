@@ -113,6 +113,8 @@ fn point_at(home: &Path, server: &Server, release: &str) -> Result<()> {
         return Ok(());
     }
     finish(pubdata(&["releases", "rollback", "--to", release]).arg("--home").arg(home), &[0])?;
+    // The server closes a connection that says nothing for ten seconds, and a busy disk can take longer.
+    let mut client = Client::connect(&server.address)?;
     let begun = Instant::now();
     while !is_served(&mut client)? {
         if begun.elapsed() > Duration::from_secs(30) {
