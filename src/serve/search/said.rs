@@ -12,7 +12,7 @@ pub const MARKED: u64 = 0x80;
 pub const TWICE: u64 = 0x100;
 /// Bits below the signs.
 const SAID: u32 = 9;
-/// So many of the commonest words have a bit of their own: no list is gone through for them.
+/// So many of the commonest words have a bit of their own: their long lists are not asked whether a name has them.
 pub const COMMON: u32 = 8;
 
 /// What stands beside the words of the names that have a word.
