@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::{DecompressionError, Decompressor};
 use zip::CompressionMethod;
 use zip::read::Config;
 use zip::unstable::read::ZipIterable;
@@ -191,23 +191,16 @@ impl Archive {
         let mut compressed = vec![0; compressed_size];
         self.read_exact(&mut compressed, self.data_start(member)?).map_err(|error| unreadable("cannot be read", &error))?;
         if member.is_deflated {
-            // One byte of room more than declared, so that a member that is larger shows. A larger buffer is a new one: growing copies. What was
-            // there is written over: only what is new is set to zero.
-            if content.capacity() <= size {
-                *content = Vec::with_capacity(size + 1);
+            // A larger buffer is a new one: growing copies. What was there is written over: only what is new is set to zero.
+            if content.capacity() < size {
+                *content = Vec::with_capacity(size);
             }
-            content.resize(size + 1, 0);
-            let mut inflate = Decompress::new(false);
-            let status = inflate.decompress(&compressed, content, FlushDecompress::Finish);
-            let status = status.map_err(|error| Error::format(format!("cannot be decompressed: {error}")))?;
-            let written = usize::try_from(inflate.total_out()).unwrap_or(usize::MAX);
-            if written > size {
-                return Err(Error::format(format!("is larger than the {size} bytes it declares")));
-            }
+            content.resize(size, 0);
+            let written = Decompressor::new().deflate_decompress(&compressed, content).map_err(|error| match error {
+                DecompressionError::InsufficientSpace => Error::format(format!("is larger than the {size} bytes it declares")),
+                DecompressionError::BadData => Error::format("cannot be decompressed: its packed bytes are damaged or cut short"),
+            })?;
             content.truncate(written);
-            if status != Status::StreamEnd {
-                return Err(Error::format("is cut short: its compressed bytes end before the content does"));
-            }
         } else {
             *content = compressed;
         }

@@ -1,26 +1,25 @@
-//! Encodes column chunks of texts of which few differ, from dictionaries of Arrow: the bytes are those that the `parquet` crate writes, which looks up
-//! every row's text anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
+//! Encodes column chunks of values of which few differ, and numbers, from dictionaries: the bytes are those that the `parquet` crate writes, which looks
+//! up every row's value anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
 
 use std::cmp::Ordering;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use bytes::Bytes;
-use parquet::basic::{BoundaryOrder, Compression, Encoding, EncodingMask, PageType, ZstdLevel};
+use parquet::basic::{BoundaryOrder, Compression, Encoding, EncodingMask, PageType, Type, ZstdLevel};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::ByteArray;
 use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, LevelHistogram, OffsetIndexBuilder, PageEncodingStats};
 use parquet::file::properties::{
     DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH, DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, DEFAULT_STATISTICS_TRUNCATE_LENGTH, WriterProperties,
 };
-use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use zstd::bulk::Compressor;
 
 use super::runs::{Runs, bits, write_levels};
+use super::values::{CodedNumbers, Values};
 use crate::error::{Error, Result};
 
 /// No place in the chunk's dictionary yet.
@@ -49,22 +48,40 @@ impl<'a> CodedTexts<'a> {
     }
 }
 
-/// Encodes the chunk of a leaf that has one value, or none, for each row. The compressor is for many chunks, since it takes a megabyte and its time to make.
+/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as they are coded. The compressor is for many chunks, since
+/// it takes a megabyte and its time to make.
 ///
 /// # Errors
-/// `Store`, when it cannot be compressed or described.
+/// `Store`, when the column is neither, or cannot be compressed or described.
 pub fn encode(
     leaf: &ColumnDescPtr,
     properties: &WriterProperties,
-    texts: &CodedTexts<'_>,
+    column: &ArrayRef,
+    compressor: &mut Option<Compressor<'static>>,
+) -> Result<(Bytes, ColumnCloseResult)> {
+    if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
+        return encode_values(leaf, properties, keys, values, compressor);
+    }
+    match CodedNumbers::of(column, usize::try_from(leaf.type_length()).unwrap_or(0)) {
+        Some(CodedNumbers::Whole(keys, values)) => encode_values(leaf, properties, &keys, &values, compressor),
+        Some(CodedNumbers::Decimals(keys, values)) => encode_values(leaf, properties, &keys, &values, compressor),
+        None => Err(Error::store(format!("{}: neither numbers nor a dictionary of texts of the simple form", leaf.path()))),
+    }
+}
+
+fn encode_values<V: Values>(
+    leaf: &ColumnDescPtr,
+    properties: &WriterProperties,
+    keys: &UInt32Array,
+    values: &V,
     compressor: &mut Option<Compressor<'static>>,
 ) -> Result<(Bytes, ColumnCloseResult)> {
     let page_rows = properties.column_data_page_row_count_limit(leaf.path());
-    let rows = texts.keys.len();
-    let mut dictionary = Dictionary::new(texts.values);
+    let rows = keys.len();
+    let mut dictionary = Dictionary::new(values);
     let mut pages = Vec::with_capacity(rows.div_ceil(page_rows));
     for start in (0..rows).step_by(page_rows) {
-        pages.push(dictionary.page(&texts.keys.slice(start, page_rows.min(rows - start))));
+        pages.push(dictionary.page(&keys.slice(start, page_rows.min(rows - start))));
     }
     let compression = properties.compression(leaf.path());
     let mut written = |bytes: &[u8]| match compression {
@@ -90,7 +107,7 @@ pub fn encode(
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        described.add_page(leaf, page, texts.values);
+        described.add_page(leaf, page, values);
         let spec = writer.write_page(CompressedPage::new(data, body.len()))?;
         described.offsets.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
         described.add_spec(&spec);
@@ -100,13 +117,13 @@ pub fn encode(
     let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
         Some(wanted) => {
             let mut filter = Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp())?;
-            dictionary.used.iter().for_each(|place| filter.insert(texts.values.value(*place as usize)));
+            dictionary.used.iter().for_each(|place| values.insert_into(&mut filter, *place));
             filter.fold_to_target_fpp(wanted.fpp());
             Some(filter)
         }
         None => None,
     };
-    let close = described.close(leaf, compression, properties.dictionary_page_encoding(), pages.len(), texts.values, bloom_filter)?;
+    let close = described.close(leaf, compression, properties.dictionary_page_encoding(), pages.len(), values, bloom_filter)?;
     Ok((bytes, close))
 }
 
@@ -121,8 +138,8 @@ fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut Option<Compressor
 }
 
 /// The dictionary of a chunk: values in the order of their first rows.
-struct Dictionary<'a> {
-    values: &'a StringArray,
+struct Dictionary<'a, V> {
+    values: &'a V,
     /// By place in the values, the place in the chunk's dictionary.
     codes: Vec<u32>,
     used: Vec<u32>,
@@ -142,13 +159,13 @@ struct Coded {
     width: u8,
     /// Places of the least and the greatest value.
     ends: Option<(u32, u32)>,
-    /// Of all values, one behind the other.
+    /// Of all texts, one behind the other.
     text_bytes: i64,
 }
 
-impl<'a> Dictionary<'a> {
-    fn new(values: &'a StringArray) -> Self {
-        Self { values, codes: vec![NEW; values.len()], used: Vec::new(), bytes: Vec::new(), last_pages: vec![0; values.len()], pages: 0 }
+impl<'a, V: Values> Dictionary<'a, V> {
+    fn new(values: &'a V) -> Self {
+        Self { values, codes: vec![NEW; values.count()], used: Vec::new(), bytes: Vec::new(), last_pages: vec![0; values.count()], pages: 0 }
     }
 
     fn page(&mut self, keys: &UInt32Array) -> Coded {
@@ -169,22 +186,24 @@ impl<'a> Dictionary<'a> {
         let place = key as usize;
         if self.last_pages[place] != self.pages {
             self.last_pages[place] = self.pages;
-            let text = self.values.value(place);
             if self.codes[place] == NEW {
                 self.codes[place] = self.used.len() as u32;
                 self.used.push(key);
-                self.bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-                self.bytes.extend_from_slice(text.as_bytes());
+                self.values.write(key, &mut self.bytes);
             }
-            let text_of = |key: u32| self.values.value(key as usize);
-            page.ends = Some(match page.ends {
-                None => (key, key),
-                Some((least, greatest)) => (if text < text_of(least) { key } else { least }, if text > text_of(greatest) { key } else { greatest }),
-            });
+            page.ends = Some(extended(self.values, page.ends, (key, key)));
         }
         page.codes.push(self.codes[place]);
-        page.text_bytes += i64::from(self.values.value_length(place));
+        page.text_bytes += self.values.text_bytes(key) as i64;
     }
+}
+
+/// The least and the greatest of two pairs.
+fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u32)) -> (u32, u32) {
+    let Some((least, greatest)) = ends else { return others };
+    let is_less = values.compare(others.0, least).is_lt();
+    let is_greater = values.compare(others.1, greatest).is_gt();
+    (if is_less { others.0 } else { least }, if is_greater { others.1 } else { greatest })
 }
 
 impl Coded {
@@ -217,7 +236,8 @@ struct Described {
     offsets: OffsetIndexBuilder,
     rows: usize,
     nulls: usize,
-    text_bytes: i64,
+    /// None where values are no texts.
+    text_bytes: Option<i64>,
     ends: Option<(u32, u32)>,
     /// The ends of the last page that has a value.
     last: Option<(u32, u32)>,
@@ -236,7 +256,7 @@ impl Described {
             offsets: OffsetIndexBuilder::new(),
             rows: 0,
             nulls: 0,
-            text_bytes: 0,
+            text_bytes: (leaf.physical_type() == Type::BYTE_ARRAY).then_some(0),
             ends: None,
             last: None,
             is_ascending: true,
@@ -255,32 +275,25 @@ impl Described {
         }
     }
 
-    fn add_page(&mut self, leaf: &ColumnDescPtr, page: &Coded, values: &StringArray) {
-        let text = |place: u32| values.value(place as usize);
-        let bytes = |place: u32| text(place).as_bytes().to_vec();
+    fn add_page(&mut self, leaf: &ColumnDescPtr, page: &Coded, values: &impl Values) {
         let is_null = page.nulls == page.rows();
-        let (least, greatest) = page.ends.map_or_else(Default::default, |(least, greatest)| (bytes(least), bytes(greatest)));
+        let (least, greatest) = page.ends.map_or_else(Default::default, |(least, greatest)| (values.index_bytes(least), values.index_bytes(greatest)));
         self.index.append(is_null, least, greatest, page.nulls as i64, None);
         self.index.append_histograms(&repetitions(leaf, page.rows()), &definitions(leaf, page.rows(), page.nulls));
         self.offsets.append_row_count(page.rows() as i64);
-        self.offsets.append_unencoded_byte_array_data_bytes(Some(page.text_bytes));
+        self.offsets.append_unencoded_byte_array_data_bytes(self.text_bytes.map(|_| page.text_bytes));
         if let Some((least, greatest)) = page.ends {
             if let Some((last_least, last_greatest)) = self.last {
-                let orders = [text(last_least).cmp(text(least)), text(last_greatest).cmp(text(greatest))];
+                let orders = [values.compare(last_least, least), values.compare(last_greatest, greatest)];
                 self.is_ascending &= !orders.contains(&Ordering::Greater);
                 self.is_descending &= !orders.contains(&Ordering::Less);
             }
             self.last = page.ends;
-            self.ends = Some(match self.ends {
-                None => (least, greatest),
-                Some((of_all, greatest_of_all)) => {
-                    (if text(least) < text(of_all) { least } else { of_all }, if text(greatest) > text(greatest_of_all) { greatest } else { greatest_of_all })
-                }
-            });
+            self.ends = Some(extended(values, self.ends, (least, greatest)));
         }
         self.rows += page.rows();
         self.nulls += page.nulls;
-        self.text_bytes += page.text_bytes;
+        self.text_bytes = self.text_bytes.map(|before| before + page.text_bytes);
     }
 
     fn close(
@@ -289,14 +302,9 @@ impl Described {
         compression: Compression,
         dictionary_encoding: Encoding,
         pages: usize,
-        values: &StringArray,
+        values: &impl Values,
         bloom_filter: Option<Sbbf>,
     ) -> Result<ColumnCloseResult> {
-        let end = |place: u32| ByteArray::from(values.value(place as usize));
-        let (least, greatest) = (self.ends.map(|ends| end(ends.0)), self.ends.map(|ends| end(ends.1)));
-        let is_of_old_form = false;
-        let statistics = ValueStatistics::new(least, greatest, None, Some(self.nulls as u64), is_of_old_form);
-        let statistics = statistics.with_backwards_compatible_min_max(leaf.sort_order().is_signed());
         let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
         let metadata = ColumnChunkMetaData::builder(leaf.clone())
             .set_compression(compression)
@@ -310,8 +318,8 @@ impl Described {
             .set_num_values(self.rows as i64)
             .set_data_page_offset(self.data_start as i64)
             .set_dictionary_page_offset(Some(0))
-            .set_statistics(Statistics::ByteArray(statistics))
-            .set_unencoded_byte_array_data_bytes(Some(self.text_bytes))
+            .set_statistics(values.statistics(self.ends, self.nulls as u64, leaf.sort_order().is_signed()))
+            .set_unencoded_byte_array_data_bytes(self.text_bytes)
             .set_repetition_level_histogram(repetitions(leaf, self.rows))
             .set_definition_level_histogram(definitions(leaf, self.rows, self.nulls))
             .build()?;
@@ -352,7 +360,10 @@ fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelH
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array};
+    use arrow::array::{
+        Array, ArrayRef, AsArray, Date32Array, Decimal128Array, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+        UInt32Array,
+    };
     use arrow::buffer::{NullBuffer, OffsetBuffer};
     use arrow::compute::{cast, concat_batches};
     use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -451,6 +462,55 @@ mod tests {
             let groups = [batch.slice(0, border), batch.slice(border, rows.len() - border)];
             let groups = &groups[..if border < rows.len() { 2 } else { 1 }];
             prop_assert!(of_the_crate(groups) == ours(groups));
+        }
+    }
+
+    /// Whole numbers, days and decimals of two widths, each where it must be there and where it may be null.
+    fn numbers(rows: &[Option<i64>]) -> RecordBatch {
+        let must = || rows.iter().map(|number| number.unwrap_or(-1));
+        let small = |number: i64| (number % 100_000) as i32;
+        let decimal = |number: i64| i128::from(number) * 1_000_003;
+        let decimals = |cells: Decimal128Array, precision| -> ArrayRef { Arc::new(cells.with_precision_and_scale(precision, 4).unwrap()) };
+        let columns: [(&str, ArrayRef, bool); 9] = [
+            ("id", Arc::new(StringArray::from_iter_values((0..rows.len()).map(|row| row.to_string()))), false),
+            ("whole", Arc::new(Int32Array::from_iter_values(must().map(small))), false),
+            ("may be whole", Arc::new(rows.iter().map(|number| number.map(small)).collect::<Int32Array>()), true),
+            ("day", Arc::new(Date32Array::from_iter_values(must().map(small))), false),
+            ("may be day", Arc::new(rows.iter().map(|number| number.map(small)).collect::<Date32Array>()), true),
+            ("decimal", decimals(Decimal128Array::from_iter_values(must().map(decimal)), 38), false),
+            ("may be decimal", decimals(rows.iter().map(|number| number.map(decimal)).collect(), 38), true),
+            ("narrow", decimals(rows.iter().map(|number| number.map(i128::from)).collect(), 20), true),
+            ("in a word", decimals(rows.iter().map(|number| number.map(|number| i128::from(number % 1_000))).collect(), 18), true),
+        ];
+        let schema = Schema::new(columns.iter().map(|(name, array, is_null)| Field::new(*name, array.data_type().clone(), *is_null)).collect::<Vec<_>>());
+        RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array, _)| array).collect()).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn files_of_numbers_are_byte_for_byte_those_of_the_crate(
+            runs in proptest::collection::vec(
+                (prop_oneof![Just(None), any::<i64>().prop_map(Some), (-3_i64..400).prop_map(Some)], prop_oneof![Just(1_usize), Just(1), 2_usize..12, 500_usize..5_000]),
+                1..2_000,
+            ),
+            border in any::<proptest::sample::Index>(),
+        ) {
+            let rows: Vec<Option<i64>> = runs.iter().flat_map(|(number, length)| std::iter::repeat_n(*number, *length)).take(30_000).collect();
+            let batch = numbers(&rows);
+            let border = 1 + border.index(rows.len());
+            let groups = [batch.slice(0, border), batch.slice(border, rows.len() - border)];
+            let groups = &groups[..if border < rows.len() { 2 } else { 1 }];
+            prop_assert!(of_the_crate(groups) == ours(groups));
+        }
+    }
+
+    #[test]
+    fn numbers_that_all_differ_or_are_all_null_are_those_of_the_crate() {
+        let differing: Vec<Option<i64>> = (0..65_536).map(|number| Some((number - 30_000) * 1_299_709)).collect();
+        for rows in [&differing[..], &differing[..65_535], &differing[..5_000], &[None; 5_000], &[None], &[Some(i64::MIN), Some(i64::MAX)]] {
+            let groups = [numbers(rows)];
+            assert!(of_the_crate(&groups) == ours(&groups), "{} rows", rows.len());
         }
     }
 

@@ -39,6 +39,7 @@ mod set_aside;
 mod snapshots;
 mod stage;
 mod statistics;
+mod values;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
@@ -48,5 +49,7 @@ pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotio
 pub use part::verify as verify_part;
 pub use set_aside::findings_of_subjects;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
-pub use stage::{Build, BuiltTable, IsCompared, Lineage, PartObserver, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
+pub use stage::{
+    Build, BuiltTable, IsCompared, Lineage, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged,
+};
 pub use statistics::{Changes, ColumnStatistics, Statistics};

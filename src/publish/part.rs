@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use super::coded::{self, CodedTexts};
 use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, is_coded, record_ids};
 use super::row_groups::Group;
+use super::values::CodedNumbers;
 use crate::contract::{Contract, Physical, arrow_schema};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
@@ -195,8 +196,11 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     // The crate makes a writer for each leaf of a file: of one that has the others alone.
     let schema = Arc::new(Schema::new(other_fields));
     let mut are_small = are_small.into_iter();
-    let is_small = |leaf: &Option<ArrayRef>| match leaf.as_ref().and_then(CodedTexts::of) {
-        Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
+    let is_small = |leaf: &Option<ArrayRef>| match leaf {
+        Some(column) => match CodedTexts::of(column) {
+            Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
+            None => are_numbers_less(column, small_bytes),
+        },
         None => are_small.next().unwrap_or_default(),
     };
     let is_small: Vec<bool> = leaves.iter().map(is_small).collect();
@@ -213,8 +217,7 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     let leaves = leaves.collect::<Result<Vec<_>>>()?;
     let encode = |compressor: &mut _, leaf: Leaf| match leaf {
         Leaf::Coded(place, column) => {
-            let texts = CodedTexts::of(&column).ok_or_else(|| Error::store("a dictionary of texts is not of the simple form"))?;
-            let (bytes, close) = coded::encode(&file.column(place), &of_group, &texts, compressor)?;
+            let (bytes, close) = coded::encode(&file.column(place), &of_group, &column, compressor)?;
             Ok(Chunk::Coded(bytes, close))
         }
         Leaf::Other(other) => {
@@ -236,12 +239,19 @@ fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(structs) = column.as_struct_opt() {
         return structs.columns().iter().for_each(|inner| tell_small(inner, limit, are_small));
     }
-    let values = column.len() - column.null_count();
-    are_small.push(match (column.as_string_opt::<i32>(), column.data_type().primitive_width()) {
-        (Some(texts), _) => are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit),
-        (None, Some(width)) => values * width < limit,
-        (None, None) => *column.data_type() == DataType::Boolean && values < limit * 8,
+    are_small.push(match column.as_string_opt::<i32>() {
+        Some(texts) => are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit),
+        None => are_numbers_less(column, limit),
     });
+}
+
+/// Whether the numbers of a column, or its truths, take fewer bytes than a limit.
+fn are_numbers_less(column: &ArrayRef, limit: usize) -> bool {
+    let values = column.len() - column.null_count();
+    match column.data_type().primitive_width() {
+        Some(width) => values * width < limit,
+        None => *column.data_type() == DataType::Boolean && values < limit * 8,
+    }
 }
 
 /// Bytes that a text takes, by its length.
@@ -254,13 +264,16 @@ fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0 && sizes.try_fold(0, |sum: usize, size| sum.checked_add(size).filter(|sum| *sum < limit)).is_some()
 }
 
-/// The leaves of a column, in order: dictionaries that are encoded here, and none for each of those that the crate encodes, with the column they make up.
+/// The leaves of a column, in order: dictionaries and numbers that are encoded here, and none for each of those that the crate encodes, with the column they make up.
 fn split(column: &ArrayRef) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
     if is_coded(column) {
         return Ok(match CodedTexts::of(column) {
             Some(_) => (vec![Some(column.clone())], None),
             None => (vec![None], Some(cast(column, &DataType::Utf8)?)),
         });
+    }
+    if CodedNumbers::are_in(column) {
+        return Ok((vec![Some(column.clone())], None));
     }
     let Some(lists) = column.as_list_opt::<i32>() else { return Ok((vec![None], Some(column.clone()))) };
     let Some(items) = lists.values().as_struct_opt() else { return Ok((vec![None], Some(column.clone()))) };

@@ -14,7 +14,7 @@ use crate::issue::{Issue, Severity, SourceFinding};
 use crate::normalise::pointers;
 use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
 use crate::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
-use crate::publish::BuiltTable;
+use crate::publish::{BuiltTable, RowsAre};
 use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
 use crate::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
 
@@ -182,10 +182,16 @@ pub(super) fn check(
             let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
             let mut folders = partition.clone();
             folders.insert("dataset_id".to_owned(), dataset_id.clone());
-            checked.tables.push(BuiltTable { dataset_id: QUARANTINE.to_owned(), partition: folders, frame, report: store::PartReport::default() });
+            checked.tables.push(BuiltTable {
+                dataset_id: QUARANTINE.to_owned(),
+                partition: folders,
+                frame,
+                rows: RowsAre::Unchecked,
+                report: store::PartReport::default(),
+            });
         }
         checked.issues.extend(verdict.quarantine);
-        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, report: verdict.report });
+        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, rows: RowsAre::Validated, report: verdict.report });
     }
     Ok(checked)
 }

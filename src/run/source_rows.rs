@@ -107,7 +107,7 @@ mod tests {
     use crate::issue::Issue;
     use crate::normalise::pointer_column;
     use crate::provenance::{Snapshot, SourcePointer};
-    use crate::publish::BuiltTable;
+    use crate::publish::{BuiltTable, RowsAre};
     use crate::store::PartReport;
     use polars::prelude::DataFrame;
 
@@ -118,7 +118,7 @@ mod tests {
 
     fn table(dataset_id: &str, rows: &[Vec<u64>]) -> BuiltTable {
         let frame = DataFrame::new(rows.len(), vec![pointer_column(rows.iter().map(Vec::as_slice))]).unwrap();
-        BuiltTable { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, report: PartReport::default() }
+        BuiltTable { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, rows: RowsAre::Unchecked, report: PartReport::default() }
     }
 
     fn inputs() -> Inputs {

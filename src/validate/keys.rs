@@ -19,6 +19,8 @@ pub struct Distinct {
     pub dropped: Vec<u64>,
     /// Whether no row had the key of another before any was dropped.
     are_keys_distinct: bool,
+    /// Whether every row comes after the one before it in the contract's order: then no two are equal in it, and there is nothing to sort.
+    pub is_rising: bool,
     /// How many rows said the same, by the row that was kept of them; one, where it is not here.
     said: HashMap<usize, usize>,
 }
@@ -30,9 +32,11 @@ pub struct Distinct {
 /// # Errors
 /// `Format`, when the frame lacks a key column or the pointers: a programming error.
 pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> {
-    let suspects = repeated_rows(&frame, &contract.primary_key)?;
+    let (keys, order) = neighbours_of_both(&frame, &contract.primary_key, &contract.sort_by)?;
+    let is_rising = order.is_rising(contract.sort_by.len());
+    let suspects = repeated_rows(&frame, &contract.primary_key, &keys)?;
     if suspects.is_empty() {
-        return Ok(Distinct { frame, dropped: Vec::new(), are_keys_distinct: true, said: HashMap::new() });
+        return Ok(Distinct { frame, dropped: Vec::new(), are_keys_distinct: true, is_rising, said: HashMap::new() });
     }
     let content: Vec<PlSmallStr> = frame.get_column_names_owned().into_iter().filter(|name| *name != POINTERS).collect();
     let suspect_rows = IdxCa::from_vec("row".into(), suspects.iter().flatten().map(|row| *row as IdxSize).collect());
@@ -58,7 +62,7 @@ pub fn drop_repeated(contract: &Contract, frame: DataFrame) -> Result<Distinct> 
     let before: Vec<usize> = is_kept.iter().scan(0, |kept, is_kept| Some(std::mem::replace(kept, *kept + usize::from(*is_kept)))).collect();
     let said = said.into_iter().map(|(row, count)| (before[row], count)).collect();
     let frame = frame.filter(&BooleanChunked::from_slice("is_kept".into(), &is_kept))?;
-    Ok(Distinct { frame, dropped, are_keys_distinct: false, said })
+    Ok(Distinct { frame, dropped, are_keys_distinct: false, is_rising, said })
 }
 
 /// Finds different rows under one primary key, and different keys under one record id. Where more than half of the rows of a key say the same, that is
@@ -71,7 +75,7 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
     let mut breaches = Vec::new();
     let mut add = |code: &str, row: usize, detail: String| breaches.push(Breach { code: code.to_owned(), severity: Severity::Quarantine, row, detail });
     let mut is_judged = vec![false; frame.height()];
-    let repeated = if *are_keys_distinct { Vec::new() } else { repeated_rows(frame, &contract.primary_key)? };
+    let repeated = if *are_keys_distinct { Vec::new() } else { repeated_rows(frame, &contract.primary_key, &neighbours(frame, &contract.primary_key)?)? };
     for rows in repeated {
         let key = show_key(contract, frame, &contract.primary_key, rows[0])?;
         let count = |row: usize| said.get(&row).copied().unwrap_or(1);
@@ -87,7 +91,7 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
         }
     }
     let record_id = ["record_id".to_owned()];
-    for rows in repeated_rows(frame, &record_id)? {
+    for rows in repeated_rows(frame, &record_id, &neighbours(frame, &record_id)?)? {
         let count = rows.len();
         for row in rows.into_iter().filter(|row| !is_judged[*row]) {
             add("duplicate_record_id", row, format!("{count} records have the {}, expected one", show_key(contract, frame, &record_id, row)?));
@@ -97,9 +101,9 @@ pub fn check(contract: &Contract, distinct: &Distinct) -> Result<Vec<Breach>> {
 }
 
 /// Groups of two and more rows that are equal in the columns, all of them there; a missing key is another rule's finding.
-fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>> {
+fn repeated_rows(frame: &DataFrame, names: &[String], neighbours: &Neighbours) -> Result<Vec<Vec<usize>>> {
     let keys = frame.select(names.iter().map(String::as_str))?;
-    if are_distinct(&keys)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any() {
+    if are_distinct(&keys, neighbours)? || are_texts_distinct(&keys) || !keys.is_duplicated()?.any() {
         return Ok(Vec::new());
     }
     let names: Vec<PlSmallStr> = keys.get_column_names_owned();
@@ -107,23 +111,12 @@ fn repeated_rows(frame: &DataFrame, names: &[String]) -> Result<Vec<Vec<usize>>>
     Ok(groups(&keys, &names)?.into_iter().filter(|rows| rows.len() > 1 && is_whole(rows[0])).collect())
 }
 
-/// Whether every row comes after the one before it by its columns, from left to right: then no two rows are equal and there is nothing to
-/// sort. Nulls come first, as in every sort here; a type without an obvious order makes the answer no.
-///
-/// # Errors
-/// `Format`, when polars cannot read a column as the type it has.
-pub fn is_rising(frame: &DataFrame) -> Result<bool> {
-    let (order, in_order) = neighbours(frame)?;
-    Ok(in_order == frame.width() && order.iter().all(|order| order.is_lt()))
-}
-
 /// Whether no two rows are equal, as far as it shows where rows are almost in order: those that the first columns leave equal are together and few,
 /// and are compared each with each.
-fn are_distinct(frame: &DataFrame) -> Result<bool> {
-    let (order, in_order) = neighbours(frame)?;
-    let others = frame.columns()[in_order..].iter().map(equality).collect::<Result<Vec<_>>>()?;
+fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
+    let others = frame.columns()[neighbours.in_order..].iter().map(equality).collect::<Result<Vec<_>>>()?;
     let mut start = 0;
-    for (row, order) in (1..).zip(order) {
+    for (row, order) in (1..).zip(&neighbours.order) {
         if order.is_lt() {
             start = row;
         } else if row - start >= FEW || (start..row).any(|earlier| others.iter().all(|is_equal| is_equal(earlier, row))) {
@@ -141,24 +134,60 @@ fn are_texts_distinct(keys: &DataFrame) -> bool {
     texts.iter().all(|text| seen.insert(text))
 }
 
-/// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are.
-fn neighbours(frame: &DataFrame) -> Result<(Vec<Ordering>, usize)> {
-    let mut order = vec![Ordering::Equal; frame.height().saturating_sub(1)];
-    for (in_order, column) in frame.columns().iter().enumerate() {
-        let series = column.as_materialized_series();
-        let before = order.clone();
-        let do_rise = match series.dtype() {
-            DataType::String => refine(&mut order, series.str()?.iter(), compare_texts),
-            DataType::Int32 => refine(&mut order, series.i32()?.iter(), Ord::cmp),
-            DataType::Int64 => refine(&mut order, series.i64()?.iter(), Ord::cmp),
-            DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter(), Ord::cmp),
-            _ => false,
-        };
-        if !do_rise {
-            return Ok((before, in_order));
+/// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are. Nulls come
+/// first, as in every sort here; a type without an obvious order ends them.
+#[derive(Clone)]
+struct Neighbours {
+    order: Vec<Ordering>,
+    in_order: usize,
+}
+
+impl Neighbours {
+    /// Adds columns up to one that falls.
+    fn refine(&mut self, frame: &DataFrame, names: &[String]) -> Result<()> {
+        for name in names {
+            let series = frame.column(name)?.as_materialized_series();
+            let mut order = self.order.clone();
+            let do_rise = match series.dtype() {
+                DataType::String => refine(&mut order, series.str()?.iter(), compare_texts),
+                DataType::Int32 => refine(&mut order, series.i32()?.iter(), Ord::cmp),
+                DataType::Int64 => refine(&mut order, series.i64()?.iter(), Ord::cmp),
+                DataType::Date => refine(&mut order, series.to_physical_repr().i32()?.iter(), Ord::cmp),
+                _ => false,
+            };
+            if !do_rise {
+                break;
+            }
+            self.order = order;
+            self.in_order += 1;
         }
+        Ok(())
     }
-    Ok((order, frame.width()))
+
+    /// Whether every row comes after the one before it by so many columns, which are all.
+    fn is_rising(&self, columns: usize) -> bool {
+        self.in_order == columns && self.order.iter().all(|order| order.is_lt())
+    }
+}
+
+fn neighbours(frame: &DataFrame, names: &[String]) -> Result<Neighbours> {
+    let mut neighbours = Neighbours { order: vec![Ordering::Equal; frame.height().saturating_sub(1)], in_order: 0 };
+    neighbours.refine(frame, names)?;
+    Ok(neighbours)
+}
+
+/// By the columns of a key and by those of an order, which mostly begin with the same.
+fn neighbours_of_both(frame: &DataFrame, key: &[String], order: &[String]) -> Result<(Neighbours, Neighbours)> {
+    let shared = key.iter().zip(order).take_while(|(key, order)| key == order).count();
+    let by_shared = neighbours(frame, &key[..shared])?;
+    let go_on = |names: &[String]| {
+        let mut neighbours = by_shared.clone();
+        if neighbours.in_order == shared {
+            neighbours.refine(frame, &names[shared..])?;
+        }
+        Ok::<_, crate::error::Error>(neighbours)
+    };
+    Ok((go_on(key)?, go_on(order)?))
 }
 
 type IsEqual<'f> = Box<dyn Fn(usize, usize) -> bool + 'f>;

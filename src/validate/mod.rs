@@ -128,7 +128,7 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let distinct = keys::drop_repeated(contract, frame)?;
     let mut breaches = columns::check(contract, &distinct.frame)?;
     breaches.extend(keys::check(contract, &distinct)?);
-    let keys::Distinct { frame, dropped: repeated, .. } = distinct;
+    let keys::Distinct { frame, dropped: repeated, is_rising, .. } = distinct;
     let of_rules = invariants::check(contract, &frame, &breaches)?;
     breaches.extend(of_rules);
     let (to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
@@ -152,10 +152,8 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let quarantined_pointers =
         if is_kept.all() { Vec::new() } else { pointers(&frame.filter(&!&is_kept)?, POINTERS)?.into_iter().flatten().flatten().collect() };
     let frame = if quarantined_pointers.is_empty() { frame } else { frame.filter(&is_kept)? };
-    let mut sort_by: Vec<&str> = contract.sort_by.iter().map(String::as_str).collect();
-    let is_sorted = keys::is_rising(&frame.select(sort_by.iter().copied())?)?;
-    sort_by.push("record_id");
-    let frame = if is_sorted { frame } else { frame.sort(sort_by, SortMultipleOptions::default())? };
+    let order = contract.sort_by.iter().map(String::as_str).chain(["record_id"]);
+    let frame = if is_rising { frame } else { frame.sort(order, SortMultipleOptions::default())? };
     let warnings = warnings::count(&frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
     let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();

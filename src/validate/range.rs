@@ -20,12 +20,13 @@ pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Opti
             let high = max.map_or(i128::MAX, |bound| i128::from(-up(-bound)) * units as i128);
             Ok(rows_that(cells.str()?.iter(), |text| parse_decimal(text, scale).is_some_and(|value| !(low..=high).contains(&value))))
         }
-        Physical::Int32 | Physical::Int64 | Physical::Decimal => {
-            let units = power_of_ten(column.column_type.scale);
-            let low = min.map_or(i64::MIN, |bound| up(bound * units));
-            let high = max.map_or(i64::MAX, |bound| -up(-bound * units));
-            let cells = cells.cast(&DataType::Int64)?;
-            Ok(rows_that(cells.i64()?.iter(), |value| !(low..=high).contains(&value)))
+        Physical::Int32 => {
+            let (low, high) = whole_bounds(min, max, 1.0);
+            Ok(numbers_outside(cells.i32()?, |value| (low..=high).contains(&i64::from(value))))
+        }
+        Physical::Int64 | Physical::Decimal => {
+            let (low, high) = whole_bounds(min, max, power_of_ten(column.column_type.scale));
+            Ok(numbers_outside(cells.i64()?, |value| (low..=high).contains(&value)))
         }
         Physical::Float64 => {
             let (low, high) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));
@@ -35,13 +36,29 @@ pub fn rows_outside(column: &Column, cells: &Series, min: Option<f64>, max: Opti
             let (low, high) = (min.map_or(i32::MIN, |bound| up(bound) as i32), max.map_or(i32::MAX, |bound| -up(-bound) as i32));
             let is_outside = |day: Day| !(low..=high).contains(&day.civil().0);
             Ok(match cells.dtype() {
-                DataType::Date => rows_that(cells.to_physical_repr().i32()?.iter(), |day| is_outside(Day::from_number(day))),
+                DataType::Date => numbers_outside(cells.to_physical_repr().i32()?, |day| !is_outside(Day::from_number(day))),
                 // What is no date is another rule's finding.
                 _ => rows_that(cells.str()?.iter(), |text| Day::from_iso(text.as_bytes()).is_some_and(is_outside)),
             })
         }
         other => Err(Error::config(format!("column `{}` is {other:?}: `min` and `max` are for numbers and dates", column.name))),
     }
+}
+
+/// The rows whose number is there and not between two bounds. Where the least and the greatest are, all are.
+fn numbers_outside<T: PolarsNumericType>(cells: &ChunkedArray<T>, is_inside: impl Fn(T::Native) -> bool) -> Vec<usize>
+where
+    ChunkedArray<T>: ChunkAgg<T::Native>,
+{
+    match cells.min_max() {
+        Some((least, greatest)) if !(is_inside(least) && is_inside(greatest)) => rows_that(cells.iter(), |value| !is_inside(value)),
+        _ => Vec::new(),
+    }
+}
+
+/// Bounds as whole numbers of units.
+fn whole_bounds(min: Option<f64>, max: Option<f64>, units: f64) -> (i64, i64) {
+    (min.map_or(i64::MIN, |bound| up(bound * units)), max.map_or(i64::MAX, |bound| -up(-bound * units)))
 }
 
 /// The rows whose text is there and fulfils a condition. Where few texts differ each of them is looked at once, and mostly none fulfils it.

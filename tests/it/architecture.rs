@@ -107,6 +107,7 @@ const CRATES: &[(&str, &str)] = &[
     ("jiff", "cli fetch follow lineage monitor normalise pipeline publish run serve store validate witness"),
     ("itoa", "datasets receipts serve"),
     ("libc", "receipts"),
+    ("libdeflater", "decode"),
     ("matchit", "serve"),
     ("memchr", ANYWHERE),
     ("memmap2", "store"),

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use pubdata::contract::Contracts;
 use pubdata::ids::{Digest, ReleaseId};
 use pubdata::issue::{Issue, Severity};
-use pubdata::publish::{Build, BuiltTable, Contribution, stage};
+use pubdata::publish::{Build, BuiltTable, Contribution, RowsAre, stage};
 use pubdata::store::{Home, Releases, TaskEntry};
 use pubdata::validate::{Candidate, quarantine_table, validate};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn build(year: i32) -> Build {
     let verdict = validate(&contracts()["test.thing"], Some(&expectations()), candidate, &inputs, None, false).unwrap();
     assert_eq!((verdict.frame.height(), verdict.blocked.len()), (4, 0));
     let set_aside = quarantine(&inputs, "test.thing", &partition, &verdict.quarantine);
-    let passed = BuiltTable { dataset_id: "test.thing".to_owned(), partition, frame: verdict.frame, report: verdict.report };
+    let passed = BuiltTable { dataset_id: "test.thing".to_owned(), partition, frame: verdict.frame, rows: RowsAre::Validated, report: verdict.report };
     let entry = entry(&inputs, &format!("{year}"));
     Build { task_id: format!("test.things/year={year}"), entry, inputs, tables: vec![passed, set_aside] }
 }
@@ -97,7 +97,7 @@ fn quarantine(inputs: &pubdata::provenance::Inputs, dataset_id: &str, task_parti
     let frame = quarantine_table(contract, dataset_id, task_partition, issues, inputs).unwrap();
     let mut partition = task_partition.clone();
     partition.insert("dataset_id".to_owned(), dataset_id.to_owned());
-    BuiltTable { dataset_id: "pubdata.quarantine".to_owned(), partition, frame, report: Default::default() }
+    BuiltTable { dataset_id: "pubdata.quarantine".to_owned(), partition, frame, rows: RowsAre::Unchecked, report: Default::default() }
 }
 
 fn entry(inputs: &pubdata::provenance::Inputs, seed: &str) -> TaskEntry {

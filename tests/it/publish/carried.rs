@@ -7,7 +7,7 @@ use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
 use pubdata::contract::{Contract, Contracts, Physical};
 use pubdata::ids::Digest;
-use pubdata::publish::{BuiltTable, IsCompared, Lineage, Stage, StagedPart, Statistics, rows_of_subjects};
+use pubdata::publish::{BuiltTable, IsCompared, Lineage, RowsAre, Stage, StagedPart, Statistics, rows_of_subjects};
 use pubdata::store::{PartReport, Staging};
 
 use super::{Place, build, column, contract, frame, inputs, pointers};
@@ -59,7 +59,13 @@ fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Opt
     for codes in rows.column("warnings").unwrap().str().unwrap().iter().flatten().filter(|codes| !codes.is_empty()) {
         codes.split('\u{1f}').for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
     }
-    let table = BuiltTable { dataset_id: "test.place".to_owned(), partition: BTreeMap::from([("year".to_owned(), "2024".to_owned())]), frame: rows, report };
+    let table = BuiltTable {
+        dataset_id: "test.place".to_owned(),
+        partition: BTreeMap::from([("year".to_owned(), "2024".to_owned())]),
+        frame: rows,
+        rows: RowsAre::Unchecked,
+        report,
+    };
     let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: subjects.keys().map(|subject| format!("{subject:04} -\n")).collect() };
     let carried = before.map(|bytes| rows_of_subjects(bytes.clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
     stage.add(table, &inputs("one"), Some(&lineage), carried.as_ref()).unwrap();
@@ -160,7 +166,13 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
     let partition = BTreeMap::from([("year".to_owned(), "2024".to_owned())]);
-    let table = BuiltTable { dataset_id: "test.place".to_owned(), partition, frame: rows_of(&subjects, |_| true), report: PartReport::default() };
+    let table = BuiltTable {
+        dataset_id: "test.place".to_owned(),
+        partition,
+        frame: rows_of(&subjects, |_| true),
+        rows: RowsAre::Unchecked,
+        report: PartReport::default(),
+    };
     let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: String::new() };
     let carried = rows_of_subjects(published, |subject| subject == "0001").unwrap();
     let error = stage.add(table, &inputs("one"), Some(&lineage), Some(&carried)).unwrap_err().to_string();

@@ -19,7 +19,7 @@ use pubdata::contract::{Column, ColumnType, Contract, Contracts, Physical};
 use pubdata::error::Result;
 use pubdata::ids::{Digest, ReleaseId};
 use pubdata::provenance::{Inputs, Obtained, Snapshot};
-use pubdata::publish::{Build, BuiltTable, Committed, Contribution, commit, stage};
+use pubdata::publish::{Build, BuiltTable, Committed, Contribution, RowsAre, commit, stage};
 use pubdata::store::{Home, PartReport, Releases, TaskEntry};
 
 pub const NOW: &str = "2026-01-02T03:04:05Z";
@@ -158,6 +158,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
         dataset_id: "test.place".to_owned(),
         partition: BTreeMap::from([("year".to_owned(), year.to_string())]),
         frame,
+        rows: RowsAre::Unchecked,
         report: PartReport { quarantined: BTreeMap::from([("bad_code".to_owned(), 2)]), ..PartReport::default() },
     };
     Build { task_id: task_id(year), entry, inputs, tables: vec![table] }
