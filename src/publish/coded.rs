@@ -2,6 +2,7 @@
 //! up every row's value anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
 
 use std::cmp::Ordering;
+use std::iter::repeat_n;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
 use arrow::datatypes::UInt32Type;
@@ -173,16 +174,17 @@ impl<'a, V: Values> Dictionary<'a, V> {
         let nulls = keys.null_count();
         let mut page = Coded { codes: Vec::with_capacity(keys.len() - nulls), validity: None, nulls, width: 0, ends: None, text_bytes: 0 };
         if nulls == 0 {
-            keys.values().iter().for_each(|key| self.add(*key, &mut page));
+            keys.values().chunk_by(u32::eq).for_each(|run| self.add(run[0], run.len(), &mut page));
         } else {
             page.validity = Some((0..keys.len()).map(|row| keys.is_valid(row)).collect());
-            keys.iter().flatten().for_each(|key| self.add(key, &mut page));
+            keys.iter().flatten().for_each(|key| self.add(key, 1, &mut page));
         }
         page.width = bits(self.used.len().saturating_sub(1) as u32);
         page
     }
 
-    fn add(&mut self, key: u32, page: &mut Coded) {
+    /// Adds so many rows with a value, one behind the other.
+    fn add(&mut self, key: u32, rows: usize, page: &mut Coded) {
         let place = key as usize;
         if self.last_pages[place] != self.pages {
             self.last_pages[place] = self.pages;
@@ -193,8 +195,8 @@ impl<'a, V: Values> Dictionary<'a, V> {
             }
             page.ends = Some(extended(self.values, page.ends, (key, key)));
         }
-        page.codes.push(self.codes[place]);
-        page.text_bytes += self.values.text_bytes(key) as i64;
+        page.codes.extend(repeat_n(self.codes[place], rows));
+        page.text_bytes += (self.values.text_bytes(key) * rows) as i64;
     }
 }
 
