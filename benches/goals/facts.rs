@@ -1,9 +1,8 @@
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use zip::ZipArchive;
+use pubdata::decode::Archive;
 
 use crate::corpus;
 use crate::facts_corpus;
@@ -75,21 +74,17 @@ pub fn release(home: &Path) -> Result<PathBuf> {
     Ok(releases.pop().ok_or("no release")?)
 }
 
-/// Reads every member to its end, CRC checked, each by one thread; how many bytes.
+/// Reads every member to its end, CRC checked, each by one thread, with the fastest that the program has for it; how many bytes.
 pub fn inflate(archive: &Path) -> Result<u64> {
+    let archive = Archive::open(archive, "*", u64::MAX)?;
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let work = || -> zip::result::ZipResult<()> {
-        let mut archive = ZipArchive::new(File::open(archive)?)?;
+    let work = || -> pubdata::error::Result<()> {
         let mut content = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= archive.len() {
-                return Ok(());
-            }
-            content.clear();
-            let read = archive.by_index(index)?.read_to_end(&mut content)?;
-            bytes.fetch_add(read as u64, Ordering::Relaxed);
+        while let Some(member) = archive.members().get(next.fetch_add(1, Ordering::Relaxed)) {
+            archive.read(member, &mut content)?;
+            bytes.fetch_add(content.len() as u64, Ordering::Relaxed);
         }
+        Ok(())
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
