@@ -5,12 +5,12 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Large pieces stay with the allocator for the next bucket or column, in place of going back to the system at once: page faults were a tenth of a
-/// build's processor time (docs/PERFORMANCE.md).
+/// Pieces of less than sixteen megabytes, in place of eight, stay with the allocator for the next bucket or column and do not go back to the system at
+/// once: page faults were a thirteenth of a build's processor time. Where larger ones stay too, nothing is faster and a server keeps more (docs/PERFORMANCE.md).
 #[unsafe(export_name = "malloc_conf")]
 #[expect(unsafe_code, reason = "jemalloc reads its options from a C string of this name")]
 // SAFETY: the text is a constant that ends with a zero byte, and nobody else defines the symbol.
-static ALLOCATOR_OPTIONS: &std::ffi::c_char = unsafe { &*c"oversize_threshold:0".as_ptr() };
+static ALLOCATOR_OPTIONS: &std::ffi::c_char = unsafe { &*c"oversize_threshold:16777216".as_ptr() };
 
 fn main() -> std::process::ExitCode {
     pubdata::cli::main()
