@@ -92,3 +92,27 @@ fn rows_unlike(column: &Column, cells: &Series, is_accepted: impl Fn(&str) -> bo
         other => Err(Error::config(format!("column `{}` is {other:?}: `digits` and `values` are for texts", column.name))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declared::DeclarationFiles;
+    use crate::pipeline::Declarations;
+
+    /// Figures as filed have 28 digits at most, ten of them behind the point.
+    #[test]
+    fn decimals_of_too_many_digits_are_found_however_they_are_written() {
+        let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();
+        let contract = &declarations.contracts["sec.statement_line"];
+        let column = contract.column("value").unwrap();
+        assert_eq!((column.column_type.precision, column.column_type.scale), (28, 10));
+        let nines = |digits: usize| "9".repeat(digits);
+        let kept = [nines(18), format!("-{}", nines(18)), format!("{}.{}", nines(18), nines(10)), "0".to_owned(), "-15.15".to_owned()];
+        let broken =
+            [nines(19), format!("-{}", nines(19)), nines(60), format!("1.{}", nines(11)), String::new(), "-".to_owned(), "1e3".to_owned(), "12a".to_owned()];
+        let cells = StringChunked::from_iter_values("value".into(), kept.iter().chain(&broken).map(String::as_str)).into_series();
+        let rules = broken_rules(contract, column, &cells).unwrap();
+        let rows = &rules.iter().find(|(code, ..)| *code == "too_many_digits").unwrap().1;
+        assert_eq!(*rows, (kept.len()..cells.len()).collect::<Vec<_>>());
+    }
+}

@@ -108,7 +108,16 @@ fn up(bound: f64) -> i64 {
 mod tests {
     use polars::prelude::*;
 
-    use super::{rows_that, texts_that};
+    use super::{numbers_outside, rows_that, texts_that};
+
+    #[test]
+    fn numbers_beyond_either_bound_are_found_and_what_is_null_is_not() {
+        let outside = |numbers: &[Option<i32>]| numbers_outside(&Int32Chunked::new("numbers".into(), numbers), |number| (0..=10).contains(&number));
+        assert_eq!(outside(&[Some(5), None, Some(11), Some(0)]), [2]);
+        assert_eq!(outside(&[Some(10), Some(-1), None]), [1]);
+        assert_eq!(outside(&[Some(-1), Some(12), Some(3)]), [0, 1]);
+        assert!(outside(&[Some(0), None, Some(10)]).is_empty() && outside(&[None, None]).is_empty() && outside(&[]).is_empty());
+    }
 
     #[test]
     fn each_row_of_a_broken_text_is_found_whether_few_texts_differ_or_many() {

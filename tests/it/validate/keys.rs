@@ -72,10 +72,16 @@ fn one_record_id_under_two_keys_sets_both_aside() {
 
 #[test]
 fn rows_are_sorted_by_the_contract_and_then_by_record_id() {
-    let verdict = verdict_of(&[row("02", "households"), row("01", "population"), row("10", "median_age"), row("01", "median_age")]);
-    let ids: Vec<&str> = verdict.frame.column("record_id").unwrap().str().unwrap().iter().flatten().collect();
     let expected = ["test.thing:2023:01:median_age", "test.thing:2023:01:population", "test.thing:2023:02:households", "test.thing:2023:10:median_age"];
-    assert_eq!(ids, expected);
+    let [first, second, third, fourth] = [row("01", "median_age"), row("01", "population"), row("02", "households"), row("10", "median_age")];
+    // In no order; in the contract's, but not by their ids; in order.
+    let unsorted = [&third, &second, &fourth, &first].map(Clone::clone);
+    let not_by_id = [&second, &first, &third, &fourth].map(Clone::clone);
+    for rows in [unsorted, not_by_id, [first, second, third, fourth]] {
+        let verdict = verdict_of(&rows);
+        let ids: Vec<&str> = verdict.frame.column("record_id").unwrap().str().unwrap().iter().flatten().collect();
+        assert_eq!(ids, expected);
+    }
 }
 
 #[test]
