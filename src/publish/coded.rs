@@ -373,20 +373,19 @@ mod tests {
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::basic::{Compression, ZstdLevel};
-    use parquet::file::properties::WriterProperties;
+    use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
     use parquet::schema::types::ColumnPath;
     use proptest::prelude::*;
 
     use super::super::part::encode_group;
 
     fn properties() -> WriterProperties {
-        let id = ColumnPath::from("must");
-        WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap()))
-            .set_data_page_row_count_limit(4_096)
-            .set_column_bloom_filter_fpp(id.clone(), 0.01)
-            .set_column_bloom_filter_max_ndv(id, 65_536)
-            .build()
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap())).set_data_page_row_count_limit(4_096);
+        let with_filter = |properties: WriterPropertiesBuilder, name| {
+            let path = ColumnPath::from(name);
+            properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, 65_536)
+        };
+        ["must", "may be whole", "may be decimal", "narrow"].into_iter().fold(properties, with_filter).build()
     }
 
     fn coded(rows: &[Option<u32>], values: &[String]) -> ArrayRef {
