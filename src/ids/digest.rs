@@ -1,4 +1,5 @@
-//! SHA-256 digests, of bytes in memory and of streams, and their form as text.
+//! Digests of bytes in memory and of streams, and their form as text. They are by SHA-256, but those of an archive's members, which are many and
+//! hashed anew with each build.
 
 use std::fmt;
 use std::io;
@@ -11,35 +12,70 @@ use sha2::Digest as _;
 use super::ParseIdError;
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+/// Room for the longest text of a digest.
+const TEXT_BYTES: usize = BLAKE3_PREFIX.len() + 64;
 
-/// A SHA-256 digest, written as 64 lower-case hexadecimal digits.
+/// What the text of a BLAKE3 digest begins with.
+const BLAKE3_PREFIX: &str = "blake3:";
+
+/// A digest of 32 bytes, written as 64 lower-case hexadecimal digits; where it is by BLAKE3, `blake3:` stands before them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Digest([u8; 32]);
+pub struct Digest {
+    algorithm: Algorithm,
+    bytes: [u8; 32],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Algorithm {
+    Sha256,
+    Blake3,
+}
 
 impl Digest {
-    /// Hashes bytes that are already in memory.
+    /// Hashes bytes that are already in memory, by SHA-256.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(sha2::Sha256::digest(bytes).into())
+        Self::from_bytes(sha2::Sha256::digest(bytes).into())
     }
 
-    /// A digest of which the bytes are known.
+    /// Hashes a member of an archive, by BLAKE3.
+    pub fn of_member(bytes: &[u8]) -> Self {
+        Self { algorithm: Algorithm::Blake3, bytes: blake3::hash(bytes).into() }
+    }
+
+    /// Hashes bytes by the algorithm of this digest: what it is compared with.
+    pub fn same_of(&self, bytes: &[u8]) -> Self {
+        match self.algorithm {
+            Algorithm::Sha256 => Self::of(bytes),
+            Algorithm::Blake3 => Self::of_member(bytes),
+        }
+    }
+
+    /// A SHA-256 digest of which the bytes are known.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+        Self { algorithm: Algorithm::Sha256, bytes }
     }
 
     /// The 32 digest bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.bytes
     }
 
     /// The first `digits` hexadecimal digits, for names that people read.
     pub fn short(&self, digits: usize) -> String {
-        self.to_string().chars().take(digits).collect()
+        self.write_digits(&mut [0; 64])[..digits].to_owned()
     }
 
-    /// Writes its digits into room for them. A manifest has thousands of digests, and formatting byte by byte would be most of what reading one takes.
-    fn write_hex<'a>(&self, room: &'a mut [u8; 64]) -> &'a str {
-        for (digits, byte) in room.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+    /// Writes its text into room for it. A manifest has thousands of digests, and formatting byte by byte would be most of what reading one takes.
+    fn write_text<'a>(&self, room: &'a mut [u8; TEXT_BYTES]) -> &'a str {
+        let (prefix, digits) = room.split_last_chunk_mut().expect("a text ends with 64 digits");
+        prefix.copy_from_slice(BLAKE3_PREFIX.as_bytes());
+        self.write_digits(digits);
+        let from = if self.algorithm == Algorithm::Blake3 { 0 } else { BLAKE3_PREFIX.len() };
+        std::str::from_utf8(&room[from..]).expect("prefix and hexadecimal digits are ASCII")
+    }
+
+    fn write_digits<'a>(&self, room: &'a mut [u8; 64]) -> &'a str {
+        for (digits, byte) in room.as_chunks_mut::<2>().0.iter_mut().zip(self.bytes) {
             *digits = [HEX_DIGITS[usize::from(byte >> 4)], HEX_DIGITS[usize::from(byte & 15)]];
         }
         std::str::from_utf8(room).expect("hexadecimal digits are ASCII")
@@ -58,7 +94,7 @@ impl Hasher {
 
     /// Returns the digest of all pieces.
     pub fn finish(self) -> Digest {
-        Digest(self.0.finalize().into())
+        Digest::from_bytes(self.0.finalize().into())
     }
 }
 
@@ -76,7 +112,7 @@ impl io::Write for Hasher {
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.write_hex(&mut [0; 64]))
+        formatter.write_str(self.write_text(&mut [0; TEXT_BYTES]))
     }
 }
 
@@ -90,14 +126,15 @@ impl FromStr for Digest {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        let error = || ParseIdError::new(text, "a SHA-256 digest: 64 hexadecimal digits, letters small");
+        let error = || ParseIdError::new(text, "a digest: 64 hexadecimal digits, letters small, after `blake3:` where it is not by SHA-256");
         // One spelling only: texts are compared and hashed.
         let digit = |byte: u8| match byte {
             b'0'..=b'9' => Some(byte - b'0'),
             b'a'..=b'f' => Some(byte - b'a' + 10),
             _ => None,
         };
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let (algorithm, digits) = text.strip_prefix(BLAKE3_PREFIX).map_or((Algorithm::Sha256, text), |digits| (Algorithm::Blake3, digits));
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
         if pairs.len() != 32 || !rest.is_empty() {
             return Err(error());
         }
@@ -105,7 +142,7 @@ impl FromStr for Digest {
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
             *byte = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low).ok_or_else(error)?;
         }
-        Ok(Self(bytes))
+        Ok(Self { algorithm, bytes })
     }
 }
 
@@ -117,7 +154,7 @@ impl From<Digest> for String {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.write_hex(&mut [0; 64]))
+        serializer.serialize_str(self.write_text(&mut [0; TEXT_BYTES]))
     }
 }
 
@@ -150,6 +187,8 @@ mod tests {
 
     /// Source: NIST, "Secure Hash Standard", example of the message "abc".
     const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    /// Source: BLAKE3 team, `test_vectors.json`: the hash of no bytes.
+    const OF_NOTHING_BY_BLAKE3: &str = "blake3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
 
     #[test]
     fn a_digest_is_written_and_read_in_one_spelling() {
@@ -168,6 +207,19 @@ mod tests {
             assert!(serde_json::from_value::<Digest>(text.clone().into()).unwrap_err().to_string().contains("64 hexadecimal digits"), "{text}");
         }
         assert!(serde_json::from_str::<Digest>("17").is_err());
+    }
+
+    #[test]
+    fn the_digest_of_a_member_names_its_algorithm() {
+        let digest = Digest::of_member(b"");
+        assert_eq!((digest.to_string().as_str(), digest.short(4).as_str()), (OF_NOTHING_BY_BLAKE3, "af13"));
+        assert_eq!((OF_NOTHING_BY_BLAKE3.parse(), serde_json::from_value(OF_NOTHING_BY_BLAKE3.into()).ok()), (Ok(digest), Some(digest)));
+        assert_eq!(serde_json::to_value(digest).unwrap(), OF_NOTHING_BY_BLAKE3);
+        assert_ne!(digest, Digest::from_bytes(*digest.as_bytes()));
+        assert_eq!([digest.same_of(b"abc"), Digest::of(b"").same_of(b"abc")], [Digest::of_member(b"abc"), Digest::of(b"abc")]);
+        for text in [&OF_NOTHING_BY_BLAKE3[1..], &OF_NOTHING_BY_BLAKE3[..70], "blake3:", &OF_NOTHING_BY_BLAKE3.to_uppercase()] {
+            assert!(text.parse::<Digest>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -280,7 +280,7 @@ fn damage_of_member(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskE
         let archive = decode::Archive::open(&snapshots.path(snapshot), member, source.max_member_bytes)?;
         let found = archive.member(member).ok_or_else(|| Error::format(format!("{} has no member `{member}`", snapshot.url)))?;
         let mut content = Vec::new();
-        archive.read(found, &mut content).map(|()| crate::ids::Digest::of(&content))
+        archive.read(found, &mut content).map(|()| pointer.snapshot.same_of(&content))
     };
     match read() {
         Ok(digest) if digest == pointer.snapshot => None,

@@ -197,7 +197,7 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot], b
             }
         });
         json.key("member").optional_text(pointer.member.as_deref());
-        json.key("member_sha256").optional_text(member_digest.as_deref());
+        json.key("member_digest").optional_text(member_digest.as_deref());
         json.key("offset").count(pointer.offset);
         json.key("length").count(pointer.length);
         if let Some(bytes) = bytes {

@@ -48,7 +48,7 @@ fn pointer(source: &ChainSource) -> Value {
         "length": source.length.to_string(),
         "member": source.member,
         "offset": source.offset.to_string(),
-        "snapshot": source.member_sha256.unwrap_or(source.snapshot.sha256),
+        "snapshot": source.member_digest.unwrap_or(source.snapshot.sha256),
         "source_id": source.source_id,
     })
 }

@@ -89,7 +89,7 @@ pub(super) struct ChainSource {
     pub(super) source_id: String,
     pub(super) snapshot: ChainSnapshot,
     pub(super) member: Option<String>,
-    pub(super) member_sha256: Option<Digest>,
+    pub(super) member_digest: Option<Digest>,
     pub(super) offset: u64,
     pub(super) length: u64,
 }

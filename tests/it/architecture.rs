@@ -90,6 +90,7 @@ const CRATES: &[(&str, &str)] = &[
     ("axum", "serve"),
     ("aws-lc-rs", "receipts"),
     ("base64", "receipts serve store"),
+    ("blake3", "ids"),
     ("brotli", "serve"),
     ("brotli-decompressor", "fetch"),
     ("bytes", ANYWHERE),

@@ -68,7 +68,7 @@ fn compare(case: &Case, dataset_id: &str, rows: &BTreeMap<String, Record>) {
 fn line((record, pointers): &Record) -> String {
     let short = |pointer: &SourcePointer| {
         let member = pointer.member.as_deref().map(|member| format!("{member} ")).unwrap_or_default();
-        Value::from(format!("{} {} {member}{}+{}", pointer.source_id, &pointer.snapshot.to_string()[..12], pointer.offset, pointer.length))
+        Value::from(format!("{} {} {member}{}+{}", pointer.source_id, pointer.snapshot.short(12), pointer.offset, pointer.length))
     };
     let mut record = record.clone();
     record.insert("source_pointers".to_owned(), pointers.iter().map(short).collect());

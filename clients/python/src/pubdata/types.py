@@ -458,7 +458,7 @@ class ChainSource(TypedDict):
     commands: NotRequired[list[str]]
     length: int
     member: str | None
-    member_sha256: str | None
+    member_digest: str | None
     offset: int
     snapshot: ChainSourceSnapshot
     source_id: str

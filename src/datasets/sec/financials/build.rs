@@ -74,7 +74,8 @@ struct FactsDocument {
     /// Name of the member or of the document's URL.
     name: String,
     input: u64,
-    is_member: bool,
+    /// Of a document that was fetched by itself; a member has none yet.
+    snapshot: Option<Digest>,
 }
 
 /// What a registrant's figures are made from, and what came of it.
@@ -106,22 +107,16 @@ impl Sharded for Financials {
     }
 
     fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
-        // Two documents are hashed in little more time than one, if they are about as large. The largest first: what they are read into does for the others.
+        // The largest first: what it is read into does for the others.
         let mut by_size: Vec<usize> = (0..subjects.len()).collect();
         let ciks = subjects.iter().map(|subject| subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key))));
         let ciks: Vec<Cik> = ciks.collect::<Result<_>>()?;
         by_size.sort_by_key(|place| Reverse(self.facts_bytes(ciks[*place])));
         let mut made: Vec<Option<std::result::Result<Company, Issue>>> = subjects.iter().map(|_| None).collect();
-        let mut contents = [Vec::new(), Vec::new()];
-        for pair in by_size.chunks(2) {
-            let mut documents = Vec::with_capacity(2);
-            for (place, content) in pair.iter().zip(&mut contents) {
-                documents.push((*place, self.read_facts(ciks[*place], content)?));
-            }
-            let digests = Digest::of_two(if pair.len() == 2 { [&contents[0], &contents[1]] } else { [&contents[0], &[]] });
-            for (((place, document), content), digest) in documents.into_iter().zip(&contents).zip(digests) {
-                made[place] = Some(self.company(ciks[place], document, (content, digest), inputs)?);
-            }
+        let mut content = Vec::new();
+        for place in by_size {
+            let document = self.read_facts(ciks[place], &mut content)?;
+            made[place] = Some(self.company(ciks[place], document, &content, inputs)?);
         }
         let mut companies = Vec::with_capacity(subjects.len());
         let (mut of_values, mut of_members) = (Vec::new(), Vec::new());
@@ -215,25 +210,19 @@ impl Financials {
         match (self.facts_now.get(&cik), self.facts_member(cik)) {
             (Some(now), _) => {
                 content.clone_from(&now.content);
-                Ok(FactsDocument { source_id: FACTS_NOW, name: now.snapshot.url.clone(), input: now.number, is_member: false })
+                Ok(FactsDocument { source_id: FACTS_NOW, name: now.snapshot.url.clone(), input: now.number, snapshot: Some(now.snapshot.sha256) })
             }
             (None, Some(member)) => {
                 self.facts.read(member, content)?;
-                Ok(FactsDocument { source_id: FACTS, name: member.name.clone(), input: self.facts.number, is_member: true })
+                Ok(FactsDocument { source_id: FACTS, name: member.name.clone(), input: self.facts.number, snapshot: None })
             }
             (None, None) => Err(Error::format(format!("registrant {cik} has no facts"))),
         }
     }
 
     /// Reads what else there is about a registrant and selects its figures; an issue, when its facts cannot be read.
-    fn company(
-        &self,
-        cik: Cik,
-        document: FactsDocument,
-        (content, digest): (&[u8], Digest),
-        inputs: &mut Inputs,
-    ) -> Result<std::result::Result<Company, Issue>> {
-        let FactsDocument { source_id, name, input, is_member } = document;
+    fn company(&self, cik: Cik, document: FactsDocument, content: &[u8], inputs: &mut Inputs) -> Result<std::result::Result<Company, Issue>> {
+        let FactsDocument { source_id, name, input, snapshot } = document;
         let unreadable = |detail: String| finding("member_unreadable", Severity::Block, MEMBERS, &format!("{MEMBERS}:{cik}"), format!("{name}: {detail}"));
         let filings = match self.filings(cik)? {
             Ok(filings) => filings,
@@ -246,7 +235,8 @@ impl Financials {
         if facts.cik != cik.number() {
             return Ok(Err(unreadable(format!("says that its CIK is {}", facts.cik))));
         }
-        let member = if is_member { inputs.number_document(&name, digest) } else { 0 };
+        let digest = snapshot.unwrap_or_else(|| Digest::of_member(content));
+        let member = if snapshot.is_none() { inputs.number_document(&name, digest) } else { 0 };
         let selected = select(cik, &facts, &filings, &self.rules);
         Ok(Ok(Company { source_id, size_bytes: content.len() as u64, name, digest, decoder, input, member, facts, selected }))
     }
@@ -301,7 +291,7 @@ fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
         texts("cik", &|company| company.selected.cik.to_string()),
         texts("source_id", &|company| company.source_id.to_owned()),
         texts("member", &|company| company.name.clone()),
-        texts("member_sha256", &|company| company.digest.to_string()),
+        texts("member_digest", &|company| company.digest.to_string()),
         counts("size_bytes", &|company| company.size_bytes),
         texts("entity_name", &|company| company.facts.entity_name.clone()),
         texts("taxonomies", &|company| company.facts.taxonomies.join(LIST_SEPARATOR)),

@@ -29,7 +29,7 @@ use crate::pipeline::Declaration;
 use build::prepare;
 use settings::Rules;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// Reads and checks the declaration's settings.
 ///

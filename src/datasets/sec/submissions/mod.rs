@@ -32,7 +32,7 @@ const FILING: &str = "sec.filing";
 const ARCHIVE: &str = "sec.submissions";
 const NOW: &str = "sec.submissions_api";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// There are no settings to check.
 fn check(_declaration: &Declaration) -> std::result::Result<(), Fault> {
@@ -173,7 +173,7 @@ impl Submissions {
         for member in self.members_of(cik) {
             let mut bytes = Vec::new();
             self.archive.read(member, &mut bytes)?;
-            let number = inputs.number_document(&member.name, Digest::of(&bytes));
+            let number = inputs.number_document(&member.name, Digest::of_member(&bytes));
             let page = SubmissionsMember::of_name(&member.name).map_or(0, |member| member.page);
             if page > 0 || !self.now.contains_key(&cik) {
                 contents.push(Content { name: member.name.clone(), page, bytes, input: self.archive.number, number });

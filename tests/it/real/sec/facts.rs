@@ -78,8 +78,8 @@ pub fn check_members(site: &Site, members: &BTreeMap<String, Record>, rows: &[Ro
         let cik = &name[3..13];
         let (record, pointers) = &members[&format!("sec.archive_member:{cik}")];
         assert_eq!((record["member"].as_str(), record["size_bytes"].as_u64()), (Some(name.as_str()), Some(text.len() as u64)));
-        assert_eq!(record["member_sha256"], Digest::of(text.as_bytes()).to_string(), "{name}");
-        assert_eq!(pointers[0].snapshot, Digest::of(text.as_bytes()), "{name}");
+        assert_eq!(record["member_digest"], Digest::of_member(text.as_bytes()).to_string(), "{name}");
+        assert_eq!(pointers[0].snapshot, Digest::of_member(text.as_bytes()), "{name}");
         let kinds: BTreeSet<(&str, &str)> = by_cik[cik].iter().map(|row| (row.metric.as_str(), row.series.as_str())).collect();
         for metric in METRICS {
             for series in ["annual", "quarterly"] {

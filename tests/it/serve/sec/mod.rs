@@ -245,6 +245,6 @@ fn apple_filings() -> Vec<Value> {
 fn member(cik: &str, outcome: &str) -> Value {
     json!({
         "record_id": format!("sec.archive_member:{cik}"), "bucket": bucket(cik), "cik": cik, "source_id": "sec.companyfacts", "member": format!("CIK{cik}.json"),
-        "member_sha256": "0", "size_bytes": 1, "entity_name": "A", "facts_total": 1, "facts_used": 1, "decoder": "fast", "outcome": outcome,
+        "member_digest": "blake3:0", "size_bytes": 1, "entity_name": "A", "facts_total": 1, "facts_used": 1, "decoder": "fast", "outcome": outcome,
     })
 }
