@@ -2,7 +2,6 @@
 //! a whole file of the declared kind becomes a snapshot, and those that are stored stay as they are.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -392,18 +391,8 @@ impl Fetcher {
 }
 
 /// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.
-fn copy_piece(mut file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
-    let (mut buffer, mut copied) = (vec![0; 1 << 18], 0);
-    while copied < PIECE {
-        match file.read(&mut buffer).map_err(|error| Error::fetch(format!("cannot be read: {error}")))? {
-            0 => break,
-            length if partial.len() + length as u64 > total => break,
-            length => {
-                partial.write(&buffer[..length])?;
-                copied += length as u64;
-            }
-        }
-    }
+fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
+    let copied = partial.copy_from(&file, PIECE.min(total - partial.len()))?;
     Ok((copied, file, partial))
 }
 

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch,
-    StringArray, StringBuilder, StructArray, UInt32Array,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int64Array, ListArray,
+    PrimitiveArray, RecordBatch, StringArray, StringBuilder, StructArray, UInt32Array,
 };
-use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow::compute::{cast, take};
-use arrow::datatypes::{DataType, Field, Fields, Schema, UInt32Type};
+use arrow::datatypes::{ArrowNativeType, DataType, Date32Type, Field, Fields, Int32Type, Int64Type, Schema, UInt32Type};
 use polars::prelude::{
-    ChunkedArray, DataFrame, DataType as FrameType, InitHashMaps, Int32Type as FrameInt32, Int64Type as FrameInt64, PlHashMap, PolarsNumericType, Series,
-    StringChunked,
+    BooleanChunked, ChunkedArray, DataFrame, DataType as FrameType, InitHashMaps, Int32Type as FrameInt32, Int64Type as FrameInt64, PlHashMap,
+    PolarsNumericType, Series, StringChunked,
 };
 use rayon::prelude::*;
 
@@ -96,11 +96,11 @@ impl Cells<'_> {
             // Each record id occurs once.
             Physical::String if self.column.name == "record_id" => plain_texts(series.str()?)?,
             Physical::String => texts(series.str()?)?,
-            Physical::Int32 => numbers::<FrameInt32, Int32Array>(series.i32()?),
-            Physical::Int64 => numbers::<FrameInt64, Int64Array>(series.i64()?),
-            Physical::Boolean => Arc::new(series.bool()?.iter().collect::<BooleanArray>()),
+            Physical::Int32 => numbers::<FrameInt32, Int32Type>(series.i32()?),
+            Physical::Int64 => numbers::<FrameInt64, Int64Type>(series.i64()?),
+            Physical::Boolean => truths(series.bool()?),
             Physical::Float64 => Arc::new(self.finite()?),
-            Physical::Date if series.dtype() == &FrameType::Date => numbers::<FrameInt32, Date32Array>(series.to_physical_repr().i32()?),
+            Physical::Date if series.dtype() == &FrameType::Date => numbers::<FrameInt32, Date32Type>(series.to_physical_repr().i32()?),
             Physical::Date => Arc::new(self.dates(series.str()?)?),
             Physical::Decimal if self.column.column_type.is_decimal_text() => Arc::new(self.decimal_texts(series.str()?)?),
             Physical::Decimal => Arc::new(self.decimals()?),
@@ -237,16 +237,27 @@ impl Cells<'_> {
     }
 }
 
-/// A column of numbers, which has their bytes as they are where none is null.
+/// A column of numbers, with their bytes and their nulls as they are.
 fn numbers<F, A>(cells: &ChunkedArray<F>) -> ArrayRef
 where
     F: PolarsNumericType,
-    A: Array + From<Vec<F::Native>> + FromIterator<Option<F::Native>> + 'static,
+    F::Native: ArrowNativeType,
+    A: ArrowPrimitiveType<Native = F::Native>,
 {
-    match cells.cont_slice() {
-        Ok(numbers) => Arc::new(A::from(numbers.to_vec())),
-        Err(_) => Arc::new(cells.iter().collect::<A>()),
-    }
+    let whole = cells.rechunk();
+    let chunk = whole.downcast_as_array();
+    Arc::new(PrimitiveArray::<A>::new(chunk.values().as_slice().to_vec().into(), chunk.validity().map(|nulls| NullBuffer::new(bits(nulls.as_slice())))))
+}
+
+fn truths(cells: &BooleanChunked) -> ArrayRef {
+    let whole = cells.rechunk();
+    let chunk = whole.downcast_as_array();
+    Arc::new(BooleanArray::new(bits(chunk.values().as_slice()), chunk.validity().map(|nulls| NullBuffer::new(bits(nulls.as_slice())))))
+}
+
+/// A bitmap of polars: bytes, the first bit and how many.
+fn bits((bytes, offset, length): (&[u8], usize, usize)) -> BooleanBuffer {
+    BooleanBuffer::new(Buffer::from(bytes), offset, length)
 }
 
 /// A column of texts: a dictionary where few of them differ, otherwise in buffers that are as large as they must be.

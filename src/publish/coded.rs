@@ -1,25 +1,16 @@
 //! Encodes column chunks of values of which few differ, and numbers, from dictionaries: the bytes are those that the `parquet` crate writes, which looks
 //! up every row's value anew (apache/arrow-rs#10862). Here a row costs its place in the dictionary. What is not of the simple form is left to the crate.
 
-use std::cmp::Ordering;
 use std::iter::repeat_n;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
 use arrow::datatypes::UInt32Type;
-use bytes::Bytes;
-use parquet::basic::{BoundaryOrder, Compression, Encoding, EncodingMask, PageType, Type, ZstdLevel};
-use parquet::bloom_filter::Sbbf;
-use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
-use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, LevelHistogram, OffsetIndexBuilder, PageEncodingStats};
-use parquet::file::properties::{
-    DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH, DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, DEFAULT_STATISTICS_TRUNCATE_LENGTH, WriterProperties,
-};
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::basic::Encoding;
+use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties};
 use parquet::schema::types::ColumnDescPtr;
-use zstd::bulk::Compressor;
 
-use super::runs::{Runs, bits, write_levels};
+use super::chunk::{DictionaryPage, Encoded, LONGEST_BOUND, OneCompressor, PageFacts, Paged, extended, write_page_levels};
+use super::runs::{Runs, bits};
 use super::values::{CodedNumbers, Values};
 use crate::error::{Error, Result};
 
@@ -37,8 +28,7 @@ impl<'a> CodedTexts<'a> {
     pub fn of(column: &'a ArrayRef) -> Option<Self> {
         let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
         let values = dictionary.values().as_string_opt::<i32>()?;
-        let longest = DEFAULT_COLUMN_INDEX_TRUNCATE_LENGTH.min(DEFAULT_STATISTICS_TRUNCATE_LENGTH)?;
-        let is_short = values.null_count() == 0 && values.iter().flatten().all(|text| text.len() <= longest);
+        let is_short = values.null_count() == 0 && values.iter().flatten().all(|text| text.len() <= LONGEST_BOUND);
         let is_small = values.value_data().len() + values.len() * size_of::<u32>() < DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT;
         (is_short && is_small && !column.is_empty()).then_some(Self { keys: dictionary.keys(), values })
     }
@@ -49,17 +39,11 @@ impl<'a> CodedTexts<'a> {
     }
 }
 
-/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as they are coded. The compressor is for many chunks, since
-/// it takes a megabyte and its time to make.
+/// Encodes the chunk of a leaf that has one value, or none, for each row: of texts or numbers as they are coded.
 ///
 /// # Errors
 /// `Store`, when the column is neither, or cannot be compressed or described.
-pub fn encode(
-    leaf: &ColumnDescPtr,
-    properties: &WriterProperties,
-    column: &ArrayRef,
-    compressor: &mut Option<Compressor<'static>>,
-) -> Result<(Bytes, ColumnCloseResult)> {
+pub fn encode(leaf: &ColumnDescPtr, properties: &WriterProperties, column: &ArrayRef, compressor: &mut OneCompressor) -> Result<Encoded> {
     if let Some(CodedTexts { keys, values }) = CodedTexts::of(column) {
         return encode_values(leaf, properties, keys, values, compressor);
     }
@@ -75,8 +59,8 @@ fn encode_values<V: Values>(
     properties: &WriterProperties,
     keys: &UInt32Array,
     values: &V,
-    compressor: &mut Option<Compressor<'static>>,
-) -> Result<(Bytes, ColumnCloseResult)> {
+    compressor: &mut OneCompressor,
+) -> Result<Encoded> {
     let page_rows = properties.column_data_page_row_count_limit(leaf.path());
     let rows = keys.len();
     let mut dictionary = Dictionary::new(values);
@@ -84,58 +68,13 @@ fn encode_values<V: Values>(
     for start in (0..rows).step_by(page_rows) {
         pages.push(dictionary.page(&keys.slice(start, page_rows.min(rows - start))));
     }
-    let compression = properties.compression(leaf.path());
-    let mut written = |bytes: &[u8]| match compression {
-        Compression::ZSTD(level) => compressed(bytes, level, compressor),
-        Compression::UNCOMPRESSED => Ok(bytes.to_vec()),
-        other => Err(Error::store(format!("{}: no chunk is compressed by {other}", leaf.path()))),
+    let page = DictionaryPage { bytes: &dictionary.bytes, count: dictionary.used.len() as u32 };
+    let chunk = Paged { leaf, properties, values, dictionary: Some(page), pages: pages.len(), encoding: Encoding::RLE_DICTIONARY };
+    let write = |number: usize, body: &mut Vec<u8>| {
+        pages[number].write(leaf, body);
+        pages[number].facts
     };
-    let mut described = Described::new(leaf);
-    let mut sink = TrackedWrite::new(Vec::new());
-    let mut writer = SerializedPageWriter::new(&mut sink);
-    let buf = written(&dictionary.bytes)?.into();
-    let page = Page::DictionaryPage { buf, num_values: dictionary.used.len() as u32, encoding: properties.dictionary_page_encoding(), is_sorted: false };
-    described.add_spec(&writer.write_page(CompressedPage::new(page, dictionary.bytes.len()))?);
-    let mut body = Vec::new();
-    for page in &pages {
-        body.clear();
-        page.write(leaf, &mut body);
-        let data = Page::DataPage {
-            buf: written(&body)?.into(),
-            num_values: page.rows() as u32,
-            encoding: Encoding::RLE_DICTIONARY,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        };
-        described.add_page(leaf, page, values);
-        let spec = writer.write_page(CompressedPage::new(data, body.len()))?;
-        described.offsets.append_offset_and_size(spec.offset as i64, spec.compressed_size as i32);
-        described.add_spec(&spec);
-    }
-    writer.close()?;
-    let bytes = Bytes::from(sink.into_inner()?);
-    let bloom_filter = match properties.bloom_filter_properties(leaf.path()) {
-        Some(wanted) => {
-            let mut filter = Sbbf::new_with_ndv_fpp(wanted.ndv(), wanted.fpp())?;
-            dictionary.used.iter().for_each(|place| values.insert_into(&mut filter, *place));
-            filter.fold_to_target_fpp(wanted.fpp());
-            Some(filter)
-        }
-        None => None,
-    };
-    let close = described.close(leaf, compression, properties.dictionary_page_encoding(), pages.len(), values, bloom_filter)?;
-    Ok((bytes, close))
-}
-
-/// Compresses a page as the crate does.
-fn compressed(bytes: &[u8], level: ZstdLevel, compressor: &mut Option<Compressor<'static>>) -> Result<Vec<u8>> {
-    let failed = |error| Error::store(format!("zstd: {error}"));
-    let compressor = match compressor {
-        Some(compressor) => compressor,
-        None => compressor.insert(Compressor::new(level.compression_level()).map_err(failed)?),
-    };
-    compressor.compress(bytes).map_err(failed)
+    chunk.write(write, dictionary.used.iter().copied(), compressor)
 }
 
 /// The dictionary of a chunk: values in the order of their first rows.
@@ -155,13 +94,9 @@ struct Coded {
     codes: Vec<u32>,
     /// For each row whether it has a value; absent where all have.
     validity: Option<Vec<bool>>,
-    nulls: usize,
     /// Bits of a code.
     width: u8,
-    /// Places of the least and the greatest value.
-    ends: Option<(u32, u32)>,
-    /// Of all texts, one behind the other.
-    text_bytes: i64,
+    facts: PageFacts,
 }
 
 impl<'a, V: Values> Dictionary<'a, V> {
@@ -172,7 +107,12 @@ impl<'a, V: Values> Dictionary<'a, V> {
     fn page(&mut self, keys: &UInt32Array) -> Coded {
         self.pages += 1;
         let nulls = keys.null_count();
-        let mut page = Coded { codes: Vec::with_capacity(keys.len() - nulls), validity: None, nulls, width: 0, ends: None, text_bytes: 0 };
+        let mut page = Coded {
+            codes: Vec::with_capacity(keys.len() - nulls),
+            validity: None,
+            width: 0,
+            facts: PageFacts { rows: keys.len(), nulls, ..PageFacts::default() },
+        };
         if nulls == 0 {
             keys.values().chunk_by(u32::eq).for_each(|run| self.add(run[0], run.len(), &mut page));
         } else {
@@ -193,169 +133,22 @@ impl<'a, V: Values> Dictionary<'a, V> {
                 self.used.push(key);
                 self.values.write(key, &mut self.bytes);
             }
-            page.ends = Some(extended(self.values, page.ends, (key, key)));
+            page.facts.ends = Some(extended(self.values, page.facts.ends, (key, key)));
         }
         page.codes.extend(repeat_n(self.codes[place], rows));
-        page.text_bytes += (self.values.text_bytes(key) * rows) as i64;
+        page.facts.text_bytes += (self.values.text_bytes(key) * rows) as i64;
     }
-}
-
-/// The least and the greatest of two pairs.
-fn extended(values: &impl Values, ends: Option<(u32, u32)>, others: (u32, u32)) -> (u32, u32) {
-    let Some((least, greatest)) = ends else { return others };
-    let is_less = values.compare(others.0, least).is_lt();
-    let is_greater = values.compare(others.1, greatest).is_gt();
-    (if is_less { others.0 } else { least }, if is_greater { others.1 } else { greatest })
 }
 
 impl Coded {
-    fn rows(&self) -> usize {
-        self.codes.len() + self.nulls
-    }
-
     /// Levels of repetition and definition, where the leaf has them, and the codes.
     fn write(&self, leaf: &ColumnDescPtr, body: &mut Vec<u8>) {
-        if leaf.max_rep_level() > 0 {
-            write_levels(leaf.max_rep_level(), body, |runs| runs.put_run(0, self.rows()));
-        }
-        if leaf.max_def_level() > 0 {
-            let whole = u32::from(leaf.max_def_level().unsigned_abs());
-            write_levels(leaf.max_def_level(), body, |runs| match &self.validity {
-                None => runs.put_run(whole, self.rows()),
-                Some(validity) => validity.iter().for_each(|is_there| runs.put(if *is_there { whole } else { whole - 1 })),
-            });
-        }
+        write_page_levels(leaf, self.facts.rows, self.validity.as_deref(), body);
         body.push(self.width);
         let mut runs = Runs::new(self.width, body);
         runs.put_all(&self.codes);
         runs.finish();
     }
-}
-
-/// What is said of a chunk and of its pages.
-struct Described {
-    index: ColumnIndexBuilder,
-    offsets: OffsetIndexBuilder,
-    rows: usize,
-    nulls: usize,
-    /// None where values are no texts.
-    text_bytes: Option<i64>,
-    ends: Option<(u32, u32)>,
-    /// The ends of the last page that has a value.
-    last: Option<(u32, u32)>,
-    is_ascending: bool,
-    is_descending: bool,
-    uncompressed: usize,
-    compressed: usize,
-    /// Where the first data page begins: behind the dictionary.
-    data_start: usize,
-}
-
-impl Described {
-    fn new(leaf: &ColumnDescPtr) -> Self {
-        Self {
-            index: ColumnIndexBuilder::new(leaf.physical_type()),
-            offsets: OffsetIndexBuilder::new(),
-            rows: 0,
-            nulls: 0,
-            text_bytes: (leaf.physical_type() == Type::BYTE_ARRAY).then_some(0),
-            ends: None,
-            last: None,
-            is_ascending: true,
-            is_descending: true,
-            uncompressed: 0,
-            compressed: 0,
-            data_start: 0,
-        }
-    }
-
-    fn add_spec(&mut self, spec: &parquet::column::page::PageWriteSpec) {
-        self.uncompressed += spec.uncompressed_size;
-        self.compressed += spec.compressed_size;
-        if spec.page_type == PageType::DICTIONARY_PAGE {
-            self.data_start = spec.compressed_size;
-        }
-    }
-
-    fn add_page(&mut self, leaf: &ColumnDescPtr, page: &Coded, values: &impl Values) {
-        let is_null = page.nulls == page.rows();
-        let (least, greatest) = page.ends.map_or_else(Default::default, |(least, greatest)| (values.index_bytes(least), values.index_bytes(greatest)));
-        self.index.append(is_null, least, greatest, page.nulls as i64, None);
-        self.index.append_histograms(&repetitions(leaf, page.rows()), &definitions(leaf, page.rows(), page.nulls));
-        self.offsets.append_row_count(page.rows() as i64);
-        self.offsets.append_unencoded_byte_array_data_bytes(self.text_bytes.map(|_| page.text_bytes));
-        if let Some((least, greatest)) = page.ends {
-            if let Some((last_least, last_greatest)) = self.last {
-                let orders = [values.compare(last_least, least), values.compare(last_greatest, greatest)];
-                self.is_ascending &= !orders.contains(&Ordering::Greater);
-                self.is_descending &= !orders.contains(&Ordering::Less);
-            }
-            self.last = page.ends;
-            self.ends = Some(extended(values, self.ends, (least, greatest)));
-        }
-        self.rows += page.rows();
-        self.nulls += page.nulls;
-        self.text_bytes = self.text_bytes.map(|before| before + page.text_bytes);
-    }
-
-    fn close(
-        mut self,
-        leaf: &ColumnDescPtr,
-        compression: Compression,
-        dictionary_encoding: Encoding,
-        pages: usize,
-        values: &impl Values,
-        bloom_filter: Option<Sbbf>,
-    ) -> Result<ColumnCloseResult> {
-        let stats = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
-        let metadata = ColumnChunkMetaData::builder(leaf.clone())
-            .set_compression(compression)
-            .set_encodings_mask(EncodingMask::new_from_encodings([Encoding::RLE, dictionary_encoding, Encoding::RLE_DICTIONARY].iter()))
-            .set_page_encoding_stats(vec![
-                stats(PageType::DICTIONARY_PAGE, dictionary_encoding, 1),
-                stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, pages as i32),
-            ])
-            .set_total_compressed_size(self.compressed as i64)
-            .set_total_uncompressed_size(self.uncompressed as i64)
-            .set_num_values(self.rows as i64)
-            .set_data_page_offset(self.data_start as i64)
-            .set_dictionary_page_offset(Some(0))
-            .set_statistics(values.statistics(self.ends, self.nulls as u64, leaf.sort_order().is_signed()))
-            .set_unencoded_byte_array_data_bytes(self.text_bytes)
-            .set_repetition_level_histogram(repetitions(leaf, self.rows))
-            .set_definition_level_histogram(definitions(leaf, self.rows, self.nulls))
-            .build()?;
-        self.index.set_boundary_order(match (self.is_ascending, self.is_descending) {
-            (true, _) => BoundaryOrder::ASCENDING,
-            (false, true) => BoundaryOrder::DESCENDING,
-            (false, false) => BoundaryOrder::UNORDERED,
-        });
-        Ok(ColumnCloseResult {
-            bytes_written: self.compressed as u64,
-            rows_written: self.rows as u64,
-            bloom_filter,
-            metadata,
-            column_index: Some(self.index.build()?),
-            offset_index: Some(self.offsets.build()),
-        })
-    }
-}
-
-/// How many values have each level of repetition: every one begins a row.
-fn repetitions(leaf: &ColumnDescPtr, rows: usize) -> Option<LevelHistogram> {
-    let mut histogram = LevelHistogram::try_new(leaf.max_rep_level())?;
-    histogram.increment_by(0, rows as i64);
-    Some(histogram)
-}
-
-/// How many values have each level of definition: what is null lacks the last one.
-fn definitions(leaf: &ColumnDescPtr, rows: usize, nulls: usize) -> Option<LevelHistogram> {
-    let mut histogram = LevelHistogram::try_new(leaf.max_def_level())?;
-    histogram.increment_by(leaf.max_def_level(), (rows - nulls) as i64);
-    if nulls > 0 {
-        histogram.increment_by(leaf.max_def_level() - 1, nulls as i64);
-    }
-    Some(histogram)
 }
 
 #[cfg(test)]
@@ -372,20 +165,36 @@ mod tests {
     use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::basic::{Compression, Encoding, ZstdLevel};
     use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
     use parquet::schema::types::ColumnPath;
     use proptest::prelude::*;
 
+    use super::super::chunk::LONGEST_BOUND;
     use super::super::part::encode_group;
 
     fn properties() -> WriterProperties {
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap())).set_data_page_row_count_limit(4_096);
+        let properties = properties.set_statistics_truncate_length(Some(LONGEST_BOUND)).set_column_index_truncate_length(Some(LONGEST_BOUND));
         let with_filter = |properties: WriterPropertiesBuilder, name| {
             let path = ColumnPath::from(name);
             properties.set_column_bloom_filter_fpp(path.clone(), 0.01).set_column_bloom_filter_max_ndv(path, 65_536)
         };
-        ["must", "may be whole", "may be decimal", "narrow"].into_iter().fold(properties, with_filter).build()
+        let number = || ColumnPath::new(["list", "list", "item", "number"].map(str::to_owned).to_vec());
+        let properties = properties.set_column_dictionary_enabled("id".into(), false).set_column_encoding("id".into(), Encoding::DELTA_BYTE_ARRAY);
+        let properties = properties.set_column_dictionary_enabled(number(), false).set_column_encoding(number(), Encoding::DELTA_BINARY_PACKED);
+        ["id", "must", "may be whole", "may be decimal", "narrow"].into_iter().fold(properties, with_filter).build()
+    }
+
+    /// Ids, and numbers in lists that have one item each.
+    fn ids(ids: &[String], numbers: &[i64]) -> RecordBatch {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
+        let structs = StructArray::from(vec![(Arc::new(Field::new("number", DataType::Int64, false)), numbers)]);
+        let item = Arc::new(Field::new_list_field(structs.data_type().clone(), false));
+        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths(vec![1; ids.len()]), Arc::new(structs), None));
+        let id: ArrayRef = Arc::new(StringArray::from_iter_values(ids));
+        let schema = Schema::new(vec![Field::new("id", DataType::Utf8, false), Field::new("list", list.data_type().clone(), false)]);
+        RecordBatch::try_new(Arc::new(schema), vec![id, list]).unwrap()
     }
 
     fn coded(rows: &[Option<u32>], values: &[String]) -> ArrayRef {
@@ -506,6 +315,42 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn what_is_written_by_differences_is_that_of_the_crate(
+            rows in proptest::collection::vec(
+                (0_usize..40, "[a-cé:]{0,12}", prop_oneof![any::<i64>(), -3_i64..400, Just(i64::MAX), Just(7)], prop_oneof![Just(1_usize), Just(1), 1_usize..900]),
+                1..300,
+            ),
+            border in any::<proptest::sample::Index>(),
+        ) {
+            let (mut texts, mut numbers, mut last) = (Vec::new(), Vec::new(), String::new());
+            for (shared, rest, number, times) in &rows {
+                last = last.chars().take(*shared).chain(rest.chars()).collect();
+                texts.extend(std::iter::repeat_n(last.clone(), *times));
+                numbers.extend((0..*times as i64).map(|row| number.wrapping_add(row * (row % 5))));
+            }
+            let rows = ids(&texts, &numbers);
+            let border = 1 + border.index(texts.len());
+            let groups = [rows.slice(0, border), rows.slice(border, texts.len() - border)];
+            let groups = &groups[..if border < texts.len() { 2 } else { 1 }];
+            prop_assert!(of_the_crate(groups) == ours(groups));
+        }
+    }
+
+    #[test]
+    fn ids_of_any_length_and_numbers_at_the_borders_of_blocks_are_those_of_the_crate() {
+        for rows in [1_usize, 2, 32, 33, 128, 129, 130, 256, 257, 4_096, 4_097, 9_000] {
+            for length in [0, 1, 8, LONGEST_BOUND - 8, LONGEST_BOUND, LONGEST_BOUND - 2, 400] {
+                let texts: Vec<String> = (0..rows).map(|row| format!("{}{:08}", "x".repeat(length), row * 7_919 % 10_007)).collect();
+                let numbers: Vec<i64> = (0..rows as i64).map(|row| if row % 3 == 0 { i64::MIN + row } else { i64::MAX - row * row }).collect();
+                let groups = [ids(&texts, &numbers)];
+                assert!(of_the_crate(&groups) == ours(&groups), "{rows} rows of {length} bytes");
+            }
+        }
+    }
+
     #[test]
     fn numbers_that_all_differ_or_are_all_null_are_those_of_the_crate() {
         let differing: Vec<Option<i64>> = (0..65_536).map(|number| Some((number - 30_000) * 1_299_709)).collect();
@@ -519,7 +364,7 @@ mod tests {
     fn what_is_not_of_the_simple_form_is_left_to_the_crate() {
         let short = ["a".to_owned(), "b".to_owned()];
         let rows = |count: usize| (0..count).map(|row| (row % 5 > 0).then_some(row as u32 % 2)).collect::<Vec<_>>();
-        let long = ["a".repeat(65), "é".repeat(40)];
+        let long = ["a".repeat(LONGEST_BOUND + 1), "é".repeat(LONGEST_BOUND)];
         let many: Vec<String> = (0..20_000).map(|number| format!("{number:060}")).collect();
         let of_many: Vec<Option<u32>> = (0..20_000).map(Some).collect();
         let nulls = vec![None; 5_000];

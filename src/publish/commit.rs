@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use jiff::civil::Date;
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::delta_log::PartFacts;
 use super::stage::StagedAt;
@@ -293,14 +294,13 @@ impl Prepared {
         previous: Option<&ReleaseId>,
     ) -> Result<(&'p str, Placed, PartFacts)> {
         let id = &self.manifest.release_id;
-        let facts_if_intact =
-            |bytes: Option<Bytes>| bytes.and_then(|bytes| part::checked(part, &bytes).ok()).map(|footer| PartFacts::of(contract, part, &footer));
-        if let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?) {
+        let facts_if_intact = async |bytes: Option<Bytes>| checked(part, bytes?).await.ok().map(|footer| PartFacts::of(contract, part, &footer));
+        if let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await {
             return Ok((&part.path, Placed::Already, facts));
         }
         if let (Some(from), Some(path)) = (previous.filter(|from| *from != id), known.get(&part.sha256))
             && releases.link_part(from, path, id, &part.path).await?
-            && let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?)
+            && let Some(facts) = facts_if_intact(releases.part_if_present(id, part).await?).await
         {
             fault::point("commit.part_placed");
             return Ok((&part.path, Placed::Linked, facts));
@@ -322,9 +322,16 @@ impl Prepared {
                 .hint("`pubdata verify` lists all that is damaged; `pubdata run --force` builds it again"));
         }
         fault::point("commit.part_placed");
-        let footer = part::checked(part, &releases.part(id, part).await?).context(|| "after writing".to_owned())?;
+        let footer = checked(part, releases.part(id, part).await?).await.context(|| "after writing".to_owned())?;
         Ok((&part.path, Placed::Written, PartFacts::of(contract, part, &footer)))
     }
+}
+
+/// Checks a part where several can be hashed at the same time.
+async fn checked(part: &Part, bytes: Bytes) -> Result<ArrowReaderMetadata> {
+    let of = part.clone();
+    let checked = tokio::task::spawn_blocking(move || part::checked(&of, &bytes)).await;
+    checked.map_err(|error| Error::store(format!("reading part {} back was stopped: {error}", part.path)))?
 }
 
 /// Parts that are written, linked or read back at the same time.

@@ -22,6 +22,7 @@
 
 mod batch;
 mod carried;
+mod chunk;
 mod coded;
 mod columns;
 mod commit;
@@ -29,6 +30,7 @@ mod companions;
 mod data_package;
 mod declared;
 mod delta_log;
+mod deltas;
 mod duckdb;
 pub mod fault;
 mod operations;

@@ -15,16 +15,17 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowLeafColumn, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedRowGroupWriter;
-use parquet::schema::types::{ColumnPath, SchemaDescriptor};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
 use polars::prelude::{InitHashMaps, PlHashSet};
 use rayon::prelude::*;
 
+use super::chunk::{Encoded, LONGEST_BOUND};
 use super::coded::{self, CodedTexts};
 use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, is_coded, record_ids};
+use super::deltas::Deltas;
 use super::row_groups::Group;
 use super::values::CodedNumbers;
 use crate::contract::{Contract, Physical, arrow_schema};
@@ -114,6 +115,8 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_data_page_row_count_limit(PAGE_ROWS)
+        .set_statistics_truncate_length(Some(LONGEST_BOUND))
+        .set_column_index_truncate_length(Some(LONGEST_BOUND))
         .set_key_value_metadata(Some(footer.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()))
         // Each record id occurs once: a dictionary would hold them all and save nothing.
         .set_column_dictionary_enabled(record_id(), false)
@@ -150,7 +153,7 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
 
 /// A column chunk that is encoded.
 pub enum Chunk {
-    Coded(Bytes, ColumnCloseResult),
+    Ours(Encoded),
     Other(ArrowColumnChunk),
 }
 
@@ -161,7 +164,7 @@ impl Chunk {
     /// `Store`, when it is not the next one of the file.
     pub fn append(self, row_group: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
         match self {
-            Self::Coded(bytes, close) => row_group.append_column(&bytes, close)?,
+            Self::Ours((bytes, close)) => row_group.append_column(&bytes, close)?,
             Self::Other(chunk) => chunk.append_to_row_group(row_group)?,
         }
         Ok(())
@@ -171,7 +174,7 @@ impl Chunk {
 /// A leaf of a row group before it is encoded.
 enum Leaf {
     /// By its place in the file.
-    Coded(usize, ArrayRef),
+    Ours(usize, ArrayRef),
     Other(Box<(ArrowColumnWriter, ArrowLeafColumn)>),
 }
 
@@ -184,14 +187,14 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     let mut leaves: Vec<Option<ArrayRef>> = Vec::with_capacity(file.num_columns());
     let (mut other_fields, mut others, mut are_small) = (Vec::new(), Vec::new(), Vec::new());
     for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
-        let (coded, other) = split(column)?;
+        let (ours, other) = split(column, &file.columns()[leaves.len()..], properties)?;
         if let Some(other) = other {
             let field = field.as_ref().clone().with_data_type(other.data_type().clone());
             others.extend(compute_leaves(&field, &other)?);
             tell_small(&other, small_bytes, &mut are_small);
             other_fields.push(field);
         }
-        leaves.extend(coded);
+        leaves.extend(ours);
     }
     // The crate makes a writer for each leaf of a file: of one that has the others alone.
     let schema = Arc::new(Schema::new(other_fields));
@@ -199,7 +202,7 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     let is_small = |leaf: &Option<ArrayRef>| match leaf {
         Some(column) => match CodedTexts::of(column) {
             Some(texts) => are_less(texts.lengths().map(of_text), small_bytes),
-            None => are_numbers_less(column, small_bytes),
+            None => are_plain_less(column, small_bytes),
         },
         None => are_small.next().unwrap_or_default(),
     };
@@ -210,15 +213,19 @@ pub fn encode_group(rows: &RecordBatch, file: &SchemaDescriptor, properties: &Wr
     let of_group = of_group.set_key_value_metadata(None).build();
     let (_, writers) = ArrowWriter::try_new(Vec::new(), schema, Some(of_group.clone()))?.into_serialized_writer()?;
     let mut writers = writers.create_column_writers(0)?.into_iter().zip(others);
-    let leaves = leaves.into_iter().enumerate().map(|(place, coded)| match coded {
-        Some(coded) => Ok(Leaf::Coded(place, coded)),
+    let leaves = leaves.into_iter().enumerate().map(|(place, ours)| match ours {
+        Some(ours) => Ok(Leaf::Ours(place, ours)),
         None => writers.next().map(|other| Leaf::Other(Box::new(other))).ok_or_else(|| Error::store("a leaf of the file has no column")),
     });
     let leaves = leaves.collect::<Result<Vec<_>>>()?;
     let encode = |compressor: &mut _, leaf: Leaf| match leaf {
-        Leaf::Coded(place, column) => {
-            let (bytes, close) = coded::encode(&file.column(place), &of_group, &column, compressor)?;
-            Ok(Chunk::Coded(bytes, close))
+        Leaf::Ours(place, column) => {
+            let leaf = file.column(place);
+            let encoded = match Deltas::of(&leaf, &of_group, &column) {
+                Some(deltas) => deltas.encode(&leaf, &of_group, compressor),
+                None => coded::encode(&leaf, &of_group, &column, compressor),
+            };
+            Ok(Chunk::Ours(encoded?))
         }
         Leaf::Other(other) => {
             let (mut writer, leaf) = *other;
@@ -239,14 +246,14 @@ fn tell_small(column: &ArrayRef, limit: usize, are_small: &mut Vec<bool>) {
     if let Some(structs) = column.as_struct_opt() {
         return structs.columns().iter().for_each(|inner| tell_small(inner, limit, are_small));
     }
-    are_small.push(match column.as_string_opt::<i32>() {
-        Some(texts) => are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit),
-        None => are_numbers_less(column, limit),
-    });
+    are_small.push(are_plain_less(column, limit));
 }
 
-/// Whether the numbers of a column, or its truths, take fewer bytes than a limit.
-fn are_numbers_less(column: &ArrayRef, limit: usize) -> bool {
+/// Whether the texts of a column, its numbers or its truths take fewer bytes than a limit.
+fn are_plain_less(column: &ArrayRef, limit: usize) -> bool {
+    if let Some(texts) = column.as_string_opt::<i32>() {
+        return are_less(texts.iter().flatten().map(|text| of_text(text.len())), limit);
+    }
     let values = column.len() - column.null_count();
     match column.data_type().primitive_width() {
         Some(width) => values * width < limit,
@@ -264,15 +271,16 @@ fn are_less(mut sizes: impl Iterator<Item = usize>, limit: usize) -> bool {
     limit > 0 && sizes.try_fold(0, |sum: usize, size| sum.checked_add(size).filter(|sum| *sum < limit)).is_some()
 }
 
-/// The leaves of a column, in order: dictionaries and numbers that are encoded here, and none for each of those that the crate encodes, with the column they make up.
-fn split(column: &ArrayRef) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
+/// The leaves of a column, in order: those that are encoded here, and none for each of those that the crate encodes, with the column they make up.
+/// The file's leaves begin with the column's.
+fn split(column: &ArrayRef, file: &[ColumnDescPtr], properties: &WriterProperties) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)> {
     if is_coded(column) {
         return Ok(match CodedTexts::of(column) {
             Some(_) => (vec![Some(column.clone())], None),
             None => (vec![None], Some(cast(column, &DataType::Utf8)?)),
         });
     }
-    if CodedNumbers::are_in(column) {
+    if CodedNumbers::are_in(column) || Deltas::of(&file[0], properties, column).is_some() {
         return Ok((vec![Some(column.clone())], None));
     }
     let Some(lists) = column.as_list_opt::<i32>() else { return Ok((vec![None], Some(column.clone()))) };
@@ -280,9 +288,9 @@ fn split(column: &ArrayRef) -> Result<(Vec<Option<ArrayRef>>, Option<ArrayRef>)>
     let first = lists.value_offsets().first().map_or(0, |first| *first as usize);
     let is_one_each = lists.null_count() == 0 && lists.value_offsets().windows(2).all(|border| border[1] - border[0] == 1);
     let (mut leaves, mut fields, mut others) = (Vec::new(), Vec::new(), Vec::new());
-    for (field, item) in items.fields().iter().zip(items.columns()) {
+    for ((field, item), leaf) in items.fields().iter().zip(items.columns()).zip(file) {
         let item = item.slice(first, lists.value_offsets()[lists.len()] as usize - first);
-        if is_one_each && is_coded(&item) && CodedTexts::of(&item).is_some() {
+        if is_one_each && (CodedTexts::of(&item).is_some() || Deltas::of(leaf, properties, &item).is_some()) {
             leaves.push(Some(item));
             continue;
         }

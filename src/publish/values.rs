@@ -1,9 +1,9 @@
-//! The values of a column chunk's dictionary: how each is written, compared and described.
+//! The values of a column chunk: how each is written, compared and described.
 
 use std::cmp::Ordering;
 use std::hash::Hash;
 
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Int64Array, PrimitiveArray, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type};
 use parquet::bloom_filter::Sbbf;
 use parquet::data_type::{ByteArray, FixedLenByteArray};
@@ -96,6 +96,38 @@ impl Values for Vec<i32> {
     fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
         let (least, greatest) = both(ends, |place| self[place as usize]);
         Statistics::Int32(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
+    }
+}
+
+/// Numbers of 64 bits.
+impl Values for Int64Array {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn compare(&self, one: u32, other: u32) -> Ordering {
+        self.value(one as usize).cmp(&self.value(other as usize))
+    }
+
+    fn write(&self, place: u32, page: &mut Vec<u8>) {
+        page.extend_from_slice(&self.value(place as usize).to_le_bytes());
+    }
+
+    fn index_bytes(&self, place: u32) -> Vec<u8> {
+        self.value(place as usize).to_le_bytes().to_vec()
+    }
+
+    fn text_bytes(&self, _place: u32) -> usize {
+        0
+    }
+
+    fn insert_into(&self, filter: &mut Sbbf, place: u32) {
+        filter.insert(&self.value(place as usize));
+    }
+
+    fn statistics(&self, ends: Option<(u32, u32)>, nulls: u64, is_signed: bool) -> Statistics {
+        let (least, greatest) = both(ends, |place| self.value(place as usize));
+        Statistics::Int64(ValueStatistics::new(least, greatest, None, Some(nulls), IS_OF_OLD_FORM).with_backwards_compatible_min_max(is_signed))
     }
 }
 

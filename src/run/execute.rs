@@ -154,7 +154,8 @@ pub(super) async fn carry_out(
     } else {
         let contracts = &settings.declarations.contracts;
         let prepared = publish::prepare(&settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
-        let committed = prepared.with_declarations(declared_texts(settings)?).publish(&settings.home, &settings.releases).await?;
+        let texts = declared_texts(settings, prepared.manifest())?;
+        let committed = prepared.with_declarations(texts).publish(&settings.home, &settings.releases).await?;
         let outcome = match committed.outcome {
             Outcome::Published => "published",
             Outcome::Unchanged => "unchanged",

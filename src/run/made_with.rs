@@ -1,7 +1,7 @@
 //! What a build was made with: the texts of its declaration and contracts, which its hashes are of and its release keeps, and the settings of a program that
 //! makes it again with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -72,10 +72,11 @@ pub(super) fn fingerprint(settings: &RunSettings, declaration: &Declaration) -> 
     Ok((Digest::of(texts.declared.as_bytes()), Digest::of(texts.contracts.as_bytes()), code_version))
 }
 
-/// The texts of everything that is declared today, by digest.
-pub(super) fn declared_texts(settings: &RunSettings) -> Result<BTreeMap<Digest, String>> {
+/// The texts of what is declared today for the pipelines of a release, by digest.
+pub(super) fn declared_texts(settings: &RunSettings, manifest: &Manifest) -> Result<BTreeMap<Digest, String>> {
+    let pipeline_ids: BTreeSet<&str> = manifest.tasks.values().map(|entry| entry.pipeline_id.as_str()).collect();
     let mut texts = BTreeMap::new();
-    for declaration in settings.declarations.pipelines.values().filter(|declaration| !declaration.produces.is_empty()) {
+    for declaration in pipeline_ids.into_iter().filter_map(|pipeline_id| settings.declarations.pipelines.get(pipeline_id)) {
         let Texts { declared, contracts } = Texts::of(settings, declaration)?;
         texts.extend([declared, contracts].map(|text| (Digest::of(text.as_bytes()), text)));
     }

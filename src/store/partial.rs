@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{channel, sync_channel};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ use super::snapshots::write_json;
 use crate::error::{Error, ErrorKind, IoExt, Result};
 use crate::ids::Digest;
 
+/// Bytes of a file that are read, written and hashed in one go.
+const COPIED_AT_A_TIME: usize = 1 << 18;
 /// Format of the sidecar files below `state/partial`; one of another format is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
 
@@ -141,6 +144,40 @@ impl Partial {
         self.hasher.update(bytes);
         self.len += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was copied is hashed while more is.
+    ///
+    /// # Errors
+    /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. What the partial download then is shows when it is opened again.
+    pub fn copy_from(&mut self, source: &File, most: u64) -> Result<u64> {
+        let Self { file, path, hasher, len, .. } = self;
+        let mut source = source.take(most);
+        let (copied, to_hash) = sync_channel::<Vec<u8>>(1);
+        let (hashed, free) = channel();
+        // The sender ends with the loop, and the thread with it.
+        std::thread::scope(move |scope| {
+            scope.spawn(move || {
+                for piece in to_hash {
+                    hasher.update(&piece);
+                    // Nobody waits for the last ones.
+                    let _ = hashed.send(piece);
+                }
+            });
+            let from = *len;
+            loop {
+                let mut piece = free.try_recv().unwrap_or_default();
+                piece.resize(COPIED_AT_A_TIME, 0);
+                let length = source.read(&mut piece).map_err(|error| Error::fetch(format!("cannot be read: {error}")))?;
+                if length == 0 {
+                    return Ok(*len - from);
+                }
+                piece.truncate(length);
+                file.write_all(&piece).at("write", path)?;
+                *len += length as u64;
+                copied.send(piece).map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
+            }
+        })
     }
 
     /// Deletes the download.

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use polars::prelude::*;
 
@@ -130,8 +131,9 @@ fn are_distinct(frame: &DataFrame, neighbours: &Neighbours) -> Result<bool> {
 fn are_texts_distinct(keys: &DataFrame) -> bool {
     let [column] = keys.columns() else { return false };
     let Some(texts) = column.str().ok().filter(|texts| texts.null_count() == 0) else { return false };
-    let mut seen = PlHashSet::with_capacity(texts.len());
-    texts.iter().all(|text| seen.insert(text))
+    // Of equal hashes the table of all keys says whether the texts are.
+    let (hashing, mut seen) = (PlRandomState::default(), PlHashSet::with_capacity(texts.len()));
+    texts.downcast_iter().flat_map(|chunk| chunk.values_iter()).all(|text| seen.insert(hashing.hash_one(text)))
 }
 
 /// How each row but the first compares with the one before it by the first columns, which never fall, and how many columns those are. Nulls come

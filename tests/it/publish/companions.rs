@@ -110,7 +110,7 @@ async fn bounds_of_keys_are_those_of_the_values_and_not_of_the_first_and_last_ro
     assert_eq!((&stats["minValues"]["persons"], &stats["maxValues"]["persons"]), (&json!(7), &json!(i64::MAX)));
     // A footer cuts a long text short: such a bound is none.
     let mut rows = frame(2025, 7);
-    let long = "ü".repeat(100);
+    let long = "ü".repeat(200);
     rows.with_column(column("code", &[Some("00501"), Some("10001"), Some(&long)]).into()).unwrap();
     let built = Contribution::Built(stage(&place.home, &contracts, build(2025, "one", rows)).unwrap());
     let id = publish_with(&place, &contracts, vec![built]).await.release_id;

@@ -1,9 +1,8 @@
 //! The fast decoder of a companyfacts member. It takes only the compact layout that the SEC writes, matches every byte of it, and leaves
 //! whatever surprises it to the strict decoder.
 
-use std::collections::HashSet;
-
 use memchr::{memchr, memchr2};
+use polars::prelude::{InitHashMaps, PlHashSet};
 
 use super::WantedConcepts;
 use super::wanted::Concepts;
@@ -102,7 +101,7 @@ struct FactText<'a> {
 impl<'a> Scan<'a> {
     /// Concepts of a taxonomy, up to its closing brace.
     fn concepts(&mut self, wanted: Option<&Concepts>) -> Option<()> {
-        let mut seen = HashSet::new();
+        let mut seen = PlHashSet::new();
         let mut units = Vec::new();
         loop {
             self.expect(b"\"")?;

@@ -1,18 +1,18 @@
 //! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact carries the position of its concept in the
 //! list, not the name.
 
-use std::collections::HashMap;
+use polars::prelude::{InitHashMaps, PlHashMap};
 
 use crate::error::{Error, Result};
 
 /// The concepts whose facts are kept, each with its position in the list that it was made from.
 #[derive(Debug, Clone, Default)]
 pub struct WantedConcepts {
-    taxonomies: HashMap<Box<[u8]>, Concepts>,
+    taxonomies: PlHashMap<Box<[u8]>, Concepts>,
 }
 
 /// Wanted concepts of one taxonomy, by name as written in a member.
-pub(super) type Concepts = HashMap<Box<[u8]>, u16>;
+pub(super) type Concepts = PlHashMap<Box<[u8]>, u16>;
 
 impl WantedConcepts {
     /// Takes names with their taxonomy: `us-gaap:Revenues`.
@@ -20,7 +20,7 @@ impl WantedConcepts {
     /// # Errors
     /// `Config`, when a name has no taxonomy, occurs twice, or there are more than 65,536.
     pub fn new<'a>(qualified_names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let mut taxonomies: HashMap<Box<[u8]>, Concepts> = HashMap::new();
+        let mut taxonomies: PlHashMap<Box<[u8]>, Concepts> = PlHashMap::new();
         for (position, qualified_name) in qualified_names.into_iter().enumerate() {
             let position = u16::try_from(position).map_err(|_| Error::config("more than 65,536 wanted concepts"))?;
             let (taxonomy, concept) = qualified_name
