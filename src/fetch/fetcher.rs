@@ -30,7 +30,7 @@ const YOUNG: Duration = Duration::from_secs(2);
 const BY_HAND: &str = "by hand";
 
 /// Bytes of a file on a mirror that are copied between two reports of progress.
-const PIECE: u64 = 8 << 20;
+const PIECE: u64 = 16 << 20;
 
 /// Fetches files into the snapshot store.
 pub struct Fetcher {

@@ -60,13 +60,19 @@ impl DictionaryTexts {
 
     /// Adds so many rows with a value, which is looked for as by [`DictionaryTexts::push`].
     pub fn push_times(&mut self, value: &str, rows: usize) {
+        let place = self.place_of(value);
+        self.push_places(place, rows);
+    }
+
+    /// The place of a value that rows may name, looked for as by [`DictionaryTexts::push`].
+    pub fn place_of(&mut self, value: &str) -> usize {
         let expected = self.followers.get(self.last).copied().filter(|place| self.values[*place] == value);
         let oldest = self.values.len().saturating_sub(NEWEST);
         let known = || Some(oldest + self.values[oldest..].iter().rposition(|known| known == value)?);
         let place = expected.or_else(known).unwrap_or_else(|| self.add_value(value));
         self.followers[self.last] = place;
         self.last = place;
-        self.push_places(place, rows);
+        place
     }
 
     /// Adds a row, with or without a value.

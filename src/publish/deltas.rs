@@ -39,8 +39,10 @@ impl<'a> Deltas<'a> {
         match properties.encoding(path)? {
             Encoding::DELTA_BYTE_ARRAY => {
                 let texts = column.as_string_opt::<i32>()?;
-                let is_short = texts.value_offsets().windows(2).all(|border| (border[1] - border[0]) as usize <= LONGEST_BOUND);
-                (is_short && page_rows * LONGEST_BOUND <= limit).then_some(Self::Texts(texts))
+                let offsets = texts.value_offsets();
+                let is_short = offsets.windows(2).all(|border| (border[1] - border[0]) as usize <= LONGEST_BOUND);
+                let is_small = |from: usize| (offsets[texts.len().min(from + page_rows)] - offsets[from]) as usize <= limit;
+                (is_short && (0..texts.len()).step_by(page_rows).all(is_small)).then_some(Self::Texts(texts))
             }
             Encoding::DELTA_BINARY_PACKED if limit > 0 => column.as_primitive_opt::<Int64Type>().map(Self::Numbers),
             _ => None,

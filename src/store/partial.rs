@@ -14,6 +14,8 @@ use crate::ids::Digest;
 
 /// Bytes of a file that are read, written and hashed in one go.
 const COPIED_AT_A_TIME: usize = 1 << 18;
+/// How many such pieces may wait to be hashed.
+const AHEAD: usize = 4;
 /// Format of the sidecar files below `state/partial`; one of another format is not resumed.
 const SIDECAR_FORMAT_VERSION: u32 = 1;
 
@@ -146,17 +148,20 @@ impl Partial {
         Ok(())
     }
 
-    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was copied is hashed while more is.
+    /// Takes the next bytes of a file, at most so many, and returns how many there were. What was copied is hashed, and written to the disk, while more is copied.
     ///
     /// # Errors
     /// `Fetch`, when the file cannot be read; `Store`, when the bytes cannot be written. What the partial download then is shows when it is opened again.
     pub fn copy_from(&mut self, source: &File, most: u64) -> Result<u64> {
         let Self { file, path, hasher, len, .. } = self;
         let mut source = source.take(most);
-        let (copied, to_hash) = sync_channel::<Vec<u8>>(1);
+        let file: &File = file;
+        let (copied, to_hash) = sync_channel::<Vec<u8>>(AHEAD);
         let (hashed, free) = channel();
         // The sender ends with the loop, and the thread with it.
         std::thread::scope(move |scope| {
+            // What is there goes to the disk meanwhile: the whole file would be waited for at its end.
+            let synced = scope.spawn(|| file.sync_data());
             scope.spawn(move || {
                 for piece in to_hash {
                     hasher.update(&piece);
@@ -170,13 +175,15 @@ impl Partial {
                 piece.resize(COPIED_AT_A_TIME, 0);
                 let length = source.read(&mut piece).map_err(|error| Error::fetch(format!("cannot be read: {error}")))?;
                 if length == 0 {
-                    return Ok(*len - from);
+                    break;
                 }
                 piece.truncate(length);
-                file.write_all(&piece).at("write", path)?;
+                (&*file).write_all(&piece).at("write", path)?;
                 *len += length as u64;
                 copied.send(piece).map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
             }
+            synced.join().expect("nothing panics while syncing").at("make durable", path)?;
+            Ok(*len - from)
         })
     }
 

@@ -61,7 +61,7 @@ fn broken_rules(contract: &Contract, column: &Column, cells: &Series) -> Result<
                 let is_short = |text: &str| text.len() + usize::from(column_type.scale.unsigned_abs()) <= usize::from(column_type.precision);
                 let are_digits = |text: &str| !text.is_empty() && text.bytes().fold(true, |are_digits, byte| are_digits & byte.is_ascii_digit());
                 range::rows_that(cells.str()?.iter(), |text| {
-                    !(is_short(text) && are_digits(text)) && parse_decimal(text, column_type.scale).is_none_or(is_too_long)
+                    !(is_short(text) && are_digits(text.strip_prefix('-').unwrap_or(text))) && parse_decimal(text, column_type.scale).is_none_or(is_too_long)
                 })
             } else {
                 range::rows_that(cells.i64()?.iter(), |units| is_too_long(i128::from(units)))

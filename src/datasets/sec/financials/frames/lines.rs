@@ -23,7 +23,7 @@ pub fn lines_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resul
     }
     for source in sources {
         let texts = Texts::new(source.selected);
-        rows.common.begin_source(&texts);
+        rows.common.begin_source(source, &texts);
         let periods = &source.selected.periods;
         for (place, line) in rules.lines.iter().enumerate() {
             let from = periods.partition_point(|period| period.measure < line.measure);

@@ -77,9 +77,10 @@ fn cik_text(cik: Cik) -> String {
 struct Common {
     record_id: StringChunkedBuilder,
     cik: DictionaryTexts,
-    /// Of the registrant whose rows are added: the place of its CIK, and of the accession number of its first report.
+    /// Of the registrant whose rows are added: the place of its CIK, of the accession number of its first report, and of the form of each.
     cik_place: usize,
     first_accession: usize,
+    forms: Vec<usize>,
     unit: DictionaryTexts,
     series: DictionaryTexts,
     fiscal_year: Vec<Option<i32>>,
@@ -125,6 +126,7 @@ impl Common {
             cik: DictionaryTexts::with_capacity(rows),
             cik_place: 0,
             first_accession: 0,
+            forms: Vec::new(),
             unit: DictionaryTexts::with_capacity(rows),
             series: DictionaryTexts::with_capacity(rows),
             fiscal_year: Vec::with_capacity(rows),
@@ -152,9 +154,11 @@ impl Common {
     }
 
     /// Begins the rows of a registrant.
-    fn begin_source(&mut self, texts: &Texts) {
+    fn begin_source(&mut self, source: &Source<'_>, texts: &Texts) {
         self.cik_place = self.cik.add_value(texts.cik.as_str());
         self.first_accession = texts.accessions.iter().map(|accession| self.accession_number.add_value(accession.as_str())).min().unwrap_or_default();
+        self.forms.clear();
+        self.forms.extend(source.selected.reports.iter().map(|report| self.form.place_of(report.form.name())));
     }
 
     /// Begins record ids with dataset and registrant; `finish_id` adds one that is whole.
@@ -196,7 +200,7 @@ impl Common {
         push_amount(&mut self.text, observation.value);
         self.value.append_value(&self.text);
         self.add_concept(source, observation);
-        self.form.push(report.form.name());
+        self.form.push_place(self.forms[observation.report as usize]);
         self.filed_date.push(Some(report.filed.number()));
         self.accession_number.push_place(self.first_accession + observation.report as usize);
         self.add_warnings(observation.warnings);
@@ -255,7 +259,7 @@ impl Common {
             self.cik.finish("cik")?,
             self.unit.finish("unit")?,
             self.series.finish("series")?,
-            Column::new("fiscal_year".into(), self.fiscal_year),
+            numbers("fiscal_year", self.fiscal_year).into_column(),
             self.fiscal_period.finish("fiscal_period")?,
             dates("period_start", self.period_start)?,
             dates("period_end", self.period_end)?,
@@ -266,7 +270,7 @@ impl Common {
             dates("filed_date", self.filed_date)?,
             self.accession_number.finish("accession_number")?,
             self.warnings.finish("warnings")?,
-            Column::new("observation".into(), self.observation),
+            numbers("observation", self.observation).into_column(),
             Column::new("is_latest".into(), self.is_latest),
             self.change.finish("change")?,
             Column::new("is_restated".into(), self.is_restated),
@@ -285,6 +289,10 @@ fn unit_name(unit: Unit) -> &'static str {
     }
 }
 
+fn numbers(name: &str, numbers: Vec<Option<i32>>) -> Int32Chunked {
+    numbers.into_iter().collect::<Int32Chunked>().with_name(name.into())
+}
+
 fn dates(name: &str, days: Vec<Option<i32>>) -> Result<Column> {
-    Ok(Column::new(name.into(), days).cast(&DataType::Date)?)
+    Ok(numbers(name, days).into_column().cast(&DataType::Date)?)
 }

@@ -27,7 +27,7 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
     };
     for source in sources {
         let texts = Texts::new(source.selected);
-        rows.common.begin_source(&texts);
+        rows.common.begin_source(source, &texts);
         let mut missing = source.selected.missing.iter().peekable();
         let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
