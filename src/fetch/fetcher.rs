@@ -392,7 +392,8 @@ impl Fetcher {
 
 /// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.
 fn copy_piece(file: File, mut partial: Partial, total: u64) -> Result<(u64, File, Partial)> {
-    let copied = partial.copy_from(&file, PIECE.min(total - partial.len()))?;
+    let left = total - partial.len();
+    let copied = if left == 0 { 0 } else { partial.copy_from(&file, PIECE.min(left))? };
     Ok((copied, file, partial))
 }
 

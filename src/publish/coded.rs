@@ -171,7 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::chunk::LONGEST_BOUND;
-    use super::super::part::encode_group;
+    use super::super::part::{Chunk, encode_group};
 
     fn properties() -> WriterProperties {
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3).unwrap())).set_data_page_row_count_limit(4_096);
@@ -347,6 +347,11 @@ mod tests {
                 let numbers: Vec<i64> = (0..rows as i64).map(|row| if row % 3 == 0 { i64::MIN + row } else { i64::MAX - row * row }).collect();
                 let groups = [ids(&texts, &numbers)];
                 assert!(of_the_crate(&groups) == ours(&groups), "{rows} rows of {length} bytes");
+                let is_ours = |chunk: &Chunk| matches!(chunk, Chunk::Ours(_));
+                let (writer, _) = ArrowWriter::try_new(Vec::new(), plain_schema(&groups[0]), Some(properties())).unwrap().into_serialized_writer().unwrap();
+                let chunks: Vec<bool> = encode_group(&groups[0], writer.schema_descr(), &properties(), 0).unwrap().iter().map(is_ours).collect();
+                let is_small = length + 8 <= LONGEST_BOUND && (length + 8) * rows.min(4_096) < 900_000;
+                assert_eq!(chunks, [is_small, true], "{rows} rows of {length} bytes");
             }
         }
     }

@@ -161,7 +161,7 @@ impl Partial {
         // The sender ends with the loop, and the thread with it.
         std::thread::scope(move |scope| {
             // What is there goes to the disk meanwhile: the whole file would be waited for at its end.
-            let synced = scope.spawn(|| file.sync_data());
+            let synced = (*len > 0).then(|| scope.spawn(|| file.sync_data()));
             scope.spawn(move || {
                 for piece in to_hash {
                     hasher.update(&piece);
@@ -182,7 +182,9 @@ impl Partial {
                 *len += length as u64;
                 copied.send(piece).map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
             }
-            synced.join().expect("nothing panics while syncing").at("make durable", path)?;
+            if let Some(synced) = synced {
+                synced.join().expect("nothing panics while syncing").at("make durable", path)?;
+            }
             Ok(*len - from)
         })
     }
@@ -230,4 +232,28 @@ impl Partial {
 /// Linux's name of the present boot; elsewhere nothing, and partial downloads are trusted.
 fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|boot| boot.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_copied_in_pieces_is_that_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let content: Vec<u8> = (0..3_000_017_u32).map(|number| (number * 31 >> 5) as u8).collect();
+        let path = folder.path().join("file");
+        fs::write(&path, &content).unwrap();
+        let (source, mut partial) = (File::open(&path).unwrap(), Partial::open(folder.path(), "copy").unwrap());
+        partial.begin(PartialOf::default()).unwrap();
+        // Pieces that begin and end anywhere, and one that goes beyond the end.
+        let copied: Vec<u64> = [1, 1_000_000, 262_144, 9_000_000, 5].into_iter().map(|most| partial.copy_from(&source, most).unwrap()).collect();
+        assert_eq!(copied, [1, 1_000_000, 262_144, 1_737_872, 0]);
+        assert_eq!((partial.len(), partial.digest()), (3_000_017, Digest::of(&content)));
+        assert_eq!(fs::read(partial.path()).unwrap(), content);
+        // Another one takes up what is there.
+        drop(partial);
+        let again = Partial::open(folder.path(), "copy").unwrap();
+        assert_eq!((again.len(), again.digest()), (3_000_017, Digest::of(&content)));
+    }
 }

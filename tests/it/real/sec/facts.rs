@@ -98,7 +98,7 @@ pub fn check_values(site: &Site, rows: &[Row]) {
     for (cik, rows) in grouped(rows.iter().filter(|row| row.value.is_some()), |row| row.cik.as_str()) {
         let name = format!("CIK{cik}.json");
         let member = &site.facts[&name];
-        let (facts, digest) = (facts_by_place(member), Digest::of(member.as_bytes()));
+        let (facts, digest) = (facts_by_place(member), Digest::of_member(member.as_bytes()));
         for row in rows {
             let [pointer] = row.source_pointers.as_slice() else { panic!("{row:#?}") };
             assert_eq!((pointer.source_id.as_str(), pointer.member.as_ref(), pointer.snapshot), ("sec.companyfacts", Some(&name), digest));
