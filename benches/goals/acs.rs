@@ -26,7 +26,7 @@ fn measure(what: &str, mirror: &Path) -> Result<()> {
     println!("  {what}: {} files, {:.1} MB; home and mirror on one file system, page cache warm, {} threads", files.len(), bytes as f64 / 1e6, threads());
     let home = corpus::folder().join("acs-home");
     let build = || {
-        corpus::set_aside(&home)?;
+        corpus::remove(&home)?;
         let mut command = pubdata(&["run", "census.acs5/vintage=2023"]);
         command.arg("--mirror").arg(mirror).arg("--home").arg(&home);
         Ok(seconds(|| finish(&mut command, &[0, 10]))?.0)

@@ -6,7 +6,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::measure::{finish, pubdata};
 use crate::{Result, Skipped};
@@ -111,30 +110,12 @@ fn make_home(mirror: &Path) -> Result<PathBuf> {
     Ok(home)
 }
 
-/// Takes a folder that may be there out of the way of a measured build. For some seconds after a deletion ext4 looks at each deleted file before it
-/// makes another: a build would pay for what was cleared away before it. [`remove`] clears away what was set aside.
-pub fn set_aside(folder: &Path) -> Result<()> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    if folder.is_dir() {
-        fs::create_dir_all(aside(folder))?;
-        fs::rename(folder, aside(folder).join(NUMBER.fetch_add(1, Ordering::Relaxed).to_string()))?;
-    }
-    Ok(())
-}
-
-fn aside(folder: &Path) -> PathBuf {
-    folder.with_extension("aside")
-}
-
-/// Removes a folder that may not be there, and what was set aside of it.
+/// Removes a folder that may not be there.
 pub fn remove(folder: &Path) -> Result<()> {
-    for folder in [folder, &aside(folder)] {
-        match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The ZCTAs of the vintage, from its population table.

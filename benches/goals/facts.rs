@@ -57,7 +57,7 @@ fn print(ours: &str, peer: &str, pair: &Pair) {
 
 /// Seconds from an empty home to a release of the financials: fetched, decoded, selected, validated, published.
 pub fn build(mirror: &Path, home: &Path) -> Result<f64> {
-    corpus::set_aside(home)?;
+    corpus::remove(home)?;
     run(mirror, home)
 }
 

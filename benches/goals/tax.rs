@@ -31,7 +31,7 @@ pub fn bench() -> Result<()> {
     );
     let home = corpus::folder().join("tax-home");
     let build = || {
-        corpus::set_aside(&home)?;
+        corpus::remove(&home)?;
         Ok(seconds(|| finish(pubdata(&["run", BOUNDARIES]).arg("--mirror").arg(&mirror).arg("--home").arg(&home), &[0]))?.0)
     };
     let pair = in_turn(ROUNDS, " s", build, || Ok(seconds(|| hash(&file))?.0))?;

@@ -234,9 +234,9 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// What the build is compared with, by dataset.
-    pub fn compared(&self) -> BTreeMap<String, TwoBuilds> {
-        self.compared.as_ref().map(|compared| compared.lock().expect("nothing panics while holding it").clone()).unwrap_or_default()
+    /// What the build is compared with, by dataset. It is taken: nothing is there afterwards.
+    pub fn take_compared(&self) -> BTreeMap<String, TwoBuilds> {
+        self.compared.as_ref().map(|compared| std::mem::take(&mut *compared.lock().expect("nothing panics while holding it"))).unwrap_or_default()
     }
 
     /// How far the sample of what was added so far reaches.

@@ -69,7 +69,7 @@ pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: 
 /// Says what of a staged build is far from the last release, a text for each dataset; nothing where it may be published.
 pub(super) fn judge(settings: &RunSettings, declaration: &Declaration, task_id: &str, stage: &Stage<'_>) -> Vec<Refusal> {
     let mut blocked = Vec::new();
-    for (dataset_id, builds) in stage.compared() {
+    for (dataset_id, builds) in stage.take_compared() {
         let Some(expected) = declaration.expect.get(&dataset_id) else { continue };
         if settings.waives(&names(task_id, &dataset_id), DRIFT) {
             continue;

@@ -112,7 +112,7 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
         let carried = kept.map(|kept| rows_of_subjects((*bytes).clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
         stage.add_before("test.place", (*bytes).clone(), carried.as_ref()).unwrap();
     }
-    stage.compared().remove("test.place").unwrap().before
+    stage.take_compared().remove("test.place").unwrap().before
 }
 
 fn assert_alike(one: &Statistics, other: &Statistics) {
