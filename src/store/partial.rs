@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_file_that_is_copied_in_pieces_is_that_file() {
         let folder = tempfile::tempdir().unwrap();
-        let content: Vec<u8> = (0..3_000_017_u32).map(|number| (number * 31 >> 5) as u8).collect();
+        let content: Vec<u8> = (0..3_000_017_u32).map(|number| ((number * 31) >> 5) as u8).collect();
         let path = folder.path().join("file");
         fs::write(&path, &content).unwrap();
         let (source, mut partial) = (File::open(&path).unwrap(), Partial::open(folder.path(), "copy").unwrap());
