@@ -1,100 +1,176 @@
 //! Rows of the last release's part that are taken over: whole row groups as bytes, the rest as rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedRowGroupWriter;
 
-use super::columns::{BATCH_ROWS, SUBJECTS, column_of, record_ids, runs_by_subject, subject_of};
+use super::columns::{BATCH_ROWS, column_of, record_ids, subject_of};
+use super::subjects::{PartSubject, SUBJECTS};
 use crate::error::{Error, Result};
 use crate::provenance::{Inputs, POINTERS};
 
-/// Rows of a published part that are taken over into another.
-pub struct CarriedRows {
+/// A published part of a sharded build, of which rows may be taken over into the next one.
+#[derive(Debug)]
+pub struct EarlierPart {
     bytes: Bytes,
     metadata: ArrowReaderMetadata,
+    /// In the order of their rows.
+    subjects: Vec<PartSubject>,
+    /// The first row of each row group, and the number of rows.
+    borders: Vec<usize>,
+}
+
+/// Rows of an earlier part that are taken over.
+pub struct CarriedRows {
+    part: EarlierPart,
     /// The rows of each subject that is taken over.
     pub(super) runs: Vec<(String, Range<usize>)>,
-    /// The first row of each row group, and the number of rows.
-    pub(super) borders: Vec<usize>,
+    /// The row groups that have other rows besides, read: those are compared with, these are encoded again.
+    mixed: BTreeMap<usize, Vec<RecordBatch>>,
     /// Ids of the first and the last of the rows.
     ends: Option<(String, String)>,
     /// Records by warning code.
     warnings: BTreeMap<String, u64>,
 }
 
-/// The lines that a part's footer holds about its subjects; none for a part of a build without shards.
-///
-/// # Errors
-/// `Store`, when the bytes are not Parquet.
-pub fn subjects_of(bytes: &Bytes) -> Result<Option<String>> {
-    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new())?;
-    let entries = metadata.metadata().file_metadata().key_value_metadata();
-    Ok(entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.clone()))
-}
-
-/// Reads all that a footer says: what is left out on reading would be missing where a row group is copied to.
-fn reader_options() -> ArrowReaderOptions {
-    ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Required).with_encoding_stats_as_mask(false)
-}
-
-/// The rows of a part whose subject is wanted.
-///
-/// # Errors
-/// `Store`, when the bytes are not a readable part.
-pub fn rows_of_subjects(bytes: Bytes, is_wanted: impl Fn(&str) -> bool) -> Result<CarriedRows> {
-    let metadata = ArrowReaderMetadata::load(&bytes, reader_options())?;
-    let mut borders = vec![0];
-    for group in metadata.metadata().row_groups() {
-        borders.push(borders[borders.len() - 1] + usize::try_from(group.num_rows()).unwrap_or_default());
-    }
-    let mut carried = CarriedRows { bytes, metadata, runs: Vec::new(), borders, ends: None, warnings: BTreeMap::new() };
-    let mask = ProjectionMask::columns(carried.metadata.parquet_schema(), ["record_id", "warnings"]);
-    let mut first = 0;
-    for batch in carried.reader().with_projection(mask).build()? {
-        let batch = batch?;
-        for (subject, rows) in runs_by_subject(&batch)?.into_iter().filter(|(subject, _)| is_wanted(subject)) {
-            carried.add(&batch, subject, rows, first)?;
+impl EarlierPart {
+    /// Reads what the footer says; no row is read.
+    ///
+    /// # Errors
+    /// `Store`, when the bytes are not a part of a sharded build.
+    pub fn open(bytes: Bytes) -> Result<Self> {
+        // What is left out on reading would be missing where a row group is copied to.
+        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Required).with_encoding_stats_as_mask(false);
+        let metadata = ArrowReaderMetadata::load(&bytes, options)?;
+        let mut borders = vec![0];
+        for group in metadata.metadata().row_groups() {
+            borders.push(borders[borders.len() - 1] + usize::try_from(group.num_rows()).unwrap_or_default());
         }
-        first += batch.num_rows();
+        let entries = metadata.metadata().file_metadata().key_value_metadata();
+        let lines = entries.into_iter().flatten().find(|entry| entry.key == SUBJECTS).and_then(|entry| entry.value.as_deref());
+        let subjects = PartSubject::all(lines.unwrap_or_default())?;
+        let (rows, of_subjects) = (borders[borders.len() - 1], subjects.last().map_or(0, |subject| subject.rows.end));
+        if rows != of_subjects {
+            return Err(Error::store(format!("the footer tells of subjects with {of_subjects} rows, and there are {rows}")));
+        }
+        Ok(Self { bytes, metadata, subjects, borders })
     }
-    Ok(carried)
+
+    /// The subjects that it was made from.
+    pub fn subjects(&self) -> &[PartSubject] {
+        &self.subjects
+    }
+
+    /// Takes the rows of subjects over.
+    ///
+    /// # Errors
+    /// `Store`, when rows cannot be read.
+    pub fn keep(self, is_kept: impl Fn(&str) -> bool) -> Result<CarriedRows> {
+        let kept = self.subjects.iter().filter(|subject| !subject.rows.is_empty() && is_kept(&subject.key));
+        let runs = kept.map(|subject| (subject.key.clone(), subject.rows.clone())).collect();
+        let mut carried = CarriedRows { part: self, runs, mixed: BTreeMap::new(), ends: None, warnings: BTreeMap::new() };
+        for group in 0..carried.part.groups() {
+            let rows: usize = carried.in_group(group).iter().map(Range::len).sum();
+            if rows > 0 && rows < carried.part.border(group).len() {
+                let batches = carried.part.read(group, |_| true)?;
+                carried.mixed.insert(group, batches);
+            }
+        }
+        carried.count_warnings()?;
+        if let (Some((_, first)), Some((_, last))) = (carried.runs.first(), carried.runs.last()) {
+            carried.ends = Some((carried.record_id(first.start)?, carried.record_id(last.end - 1)?));
+        }
+        Ok(carried)
+    }
+
+    fn groups(&self) -> usize {
+        self.borders.len() - 1
+    }
+
+    /// The rows of a group.
+    fn border(&self, group: usize) -> Range<usize> {
+        self.borders[group]..self.borders[group + 1]
+    }
+
+    fn reader(&self, group: usize) -> ParquetRecordBatchReaderBuilder<Bytes> {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
+        builder.with_batch_size(BATCH_ROWS).with_row_groups(vec![group])
+    }
+
+    /// Reads the wanted leaves of a group, by the dotted path of each.
+    fn read(&self, group: usize, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<RecordBatch>> {
+        let leaves = self.metadata.parquet_schema().columns().iter().enumerate();
+        let wanted = leaves.filter(|(_, leaf)| is_wanted(&leaf.path().string())).map(|(place, _)| place);
+        let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), wanted);
+        self.reader(group).with_projection(mask).build()?.map(|batch| Ok(batch?)).collect()
+    }
+
+    fn chunk(&self, group: usize, path: &str) -> Option<&ColumnChunkMetaData> {
+        self.metadata.metadata().row_group(group).columns().iter().find(|chunk| chunk.column_path().string() == path)
+    }
 }
 
 impl CarriedRows {
-    fn reader(&self) -> ParquetRecordBatchReaderBuilder<Bytes> {
-        ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone()).with_batch_size(BATCH_ROWS)
+    /// Rows that are carried and stand in a group.
+    fn in_group(&self, group: usize) -> Vec<Range<usize>> {
+        let border = self.part.border(group);
+        let first = self.runs.partition_point(|(_, rows)| rows.end <= border.start);
+        let in_group = self.runs[first..].iter().take_while(|(_, rows)| rows.start < border.end);
+        in_group.map(|(_, rows)| rows.start.max(border.start)..rows.end.min(border.end)).collect()
     }
 
-    /// Adds rows of a batch, which begins with row `first` of the part.
-    fn add(&mut self, batch: &RecordBatch, subject: &str, rows: Range<usize>, first: usize) -> Result<()> {
-        let not_texts = || Error::store("column `warnings` is no list of texts");
-        let lists = column_of(batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
-        let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
-        for item in lists.value_offsets()[rows.start]..lists.value_offsets()[rows.end] {
-            *self.warnings.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
-        }
-        let ids = record_ids(batch)?;
-        let last = ids.value(rows.end - 1).to_owned();
-        match &mut self.ends {
-            Some(ends) => ends.1 = last,
-            None => self.ends = Some((ids.value(rows.start).to_owned(), last)),
-        }
-        let rows = first + rows.start..first + rows.end;
-        match self.runs.last_mut().filter(|(before, of_before)| before == subject && of_before.end == rows.start) {
-            Some((_, of_before)) => of_before.end = rows.end,
-            None => self.runs.push((subject.to_owned(), rows)),
+    /// Rows that stand in a group, with some leaves at least.
+    fn some_of(&self, group: usize, rows: &[Range<usize>], is_wanted: impl Fn(&str) -> bool) -> Result<Vec<RecordBatch>> {
+        let read;
+        let batches = match self.mixed.get(&group) {
+            Some(batches) => batches,
+            None => {
+                read = self.part.read(group, is_wanted)?;
+                &read
+            }
+        };
+        let first = self.part.border(group).start;
+        Ok(rows.iter().flat_map(|rows| slices(batches, rows.start - first..rows.end - first)).collect())
+    }
+
+    fn count_warnings(&mut self) -> Result<()> {
+        for group in 0..self.part.groups() {
+            let rows = self.in_group(group);
+            let chunk = self.part.chunk(group, "warnings.list.item");
+            let is_none = chunk.is_some_and(|chunk| {
+                let nulls = chunk.statistics().and_then(Statistics::null_count_opt);
+                nulls.is_some_and(|nulls| u64::try_from(chunk.num_values()).is_ok_and(|values| nulls == values))
+            });
+            if rows.is_empty() || is_none {
+                continue;
+            }
+            for batch in self.some_of(group, &rows, |leaf| leaf.starts_with("warnings."))? {
+                let not_texts = || Error::store("column `warnings` is no list of texts");
+                let lists = column_of(&batch, "warnings")?.as_list_opt::<i32>().ok_or_else(not_texts)?;
+                let codes = lists.values().as_string_opt::<i32>().ok_or_else(not_texts)?;
+                for item in lists.value_offsets()[0]..lists.value_offsets()[lists.len()] {
+                    *self.warnings.entry(codes.value(item as usize).to_owned()).or_insert(0) += 1;
+                }
+            }
         }
         Ok(())
+    }
+
+    fn record_id(&self, row: usize) -> Result<String> {
+        let group = self.groups_with(&(row..row + 1)).start;
+        let batches = self.some_of(group, &[row..row + 1], |leaf| leaf == "record_id")?;
+        let batch = batches.first().ok_or_else(|| Error::store(format!("row {row} of the last release's part is missing")))?;
+        Ok(record_ids(batch)?.value(0).to_owned())
     }
 
     /// Checks that the rows point to inputs of this build: to its snapshots, or to members that carry their own digest. Row groups of which the
@@ -103,28 +179,21 @@ impl CarriedRows {
     /// # Errors
     /// `Store`, when one points to what is not among `inputs`, or holds no pointers.
     pub(super) fn check_pointers(&self, inputs: &Inputs) -> Result<()> {
-        let leaf = |name: &str| format!("{POINTERS}.list.item.{name}");
-        let leaves = ["source_id", "snapshot", "member"].map(leaf);
-        for (group, border) in self.borders.windows(2).enumerate() {
-            let in_group = |rows: &Range<usize>| rows.start.max(border[0])..rows.end.min(border[1]);
-            let runs: Vec<Range<usize>> = self.runs.iter().map(|(_, rows)| in_group(rows)).filter(|rows| !rows.is_empty()).collect();
-            if runs.is_empty() || self.do_all_point_to_members(group, inputs) {
+        let leaves = ["source_id", "snapshot", "member"].map(pointer_leaf);
+        for group in 0..self.part.groups() {
+            let rows = self.in_group(group);
+            if rows.is_empty() || self.do_all_point_to_members(group, inputs) {
                 continue;
             }
-            let mask = ProjectionMask::columns(self.metadata.parquet_schema(), leaves.iter().map(String::as_str));
-            let batches = OldRows::read(self.reader().with_projection(mask).with_row_groups(vec![group]), vec![(border[0], 0)])?;
-            runs.iter().flat_map(|rows| batches.slices(rows)).try_for_each(|pointers| check_pointers(&pointers, inputs))?;
+            let batches = self.some_of(group, &rows, |leaf| leaves.iter().any(|wanted| wanted == leaf))?;
+            batches.iter().try_for_each(|pointers| check_pointers(pointers, inputs))?;
         }
         Ok(())
     }
 
     /// Whether each pointer of a row group leads into a member of one source, which is among the inputs.
     fn do_all_point_to_members(&self, group: usize, inputs: &Inputs) -> bool {
-        let statistics = |name: &str| {
-            let path = [POINTERS, "list", "item", name];
-            let chunks = self.metadata.metadata().row_group(group).columns();
-            chunks.iter().find(|chunk| chunk.column_path().parts() == path).and_then(ColumnChunkMetaData::statistics)
-        };
+        let statistics = |name: &str| self.part.chunk(group, &pointer_leaf(name)).and_then(ColumnChunkMetaData::statistics);
         let (Some(Statistics::ByteArray(sources)), Some(members)) = (statistics("source_id"), statistics("member")) else { return false };
         // Rows without pointers count as null in either column.
         let has_each_member = sources.null_count_opt().is_some() && sources.null_count_opt() == members.null_count_opt();
@@ -135,42 +204,53 @@ impl CarriedRows {
 
     /// The row groups that some rows stand in.
     pub(super) fn groups_with(&self, rows: &Range<usize>) -> Range<usize> {
-        self.borders.partition_point(|border| *border <= rows.start) - 1..self.borders.partition_point(|border| *border < rows.end)
+        let borders = &self.part.borders;
+        borders.partition_point(|border| *border <= rows.start) - 1..borders.partition_point(|border| *border < rows.end)
     }
 
-    /// Reads row groups, with the columns of a schema.
-    pub(super) fn read_groups(&self, mut groups: Vec<usize>, schema: &SchemaRef) -> Result<OldRows> {
-        groups.sort_unstable();
-        groups.dedup();
-        let mut first_rows = Vec::with_capacity(groups.len());
-        let mut rows = 0;
-        for group in &groups {
-            first_rows.push((self.borders[*group], rows));
-            rows += self.borders[group + 1] - self.borders[*group];
+    /// The row groups that hold these rows and no other.
+    pub(super) fn groups_of(&self, rows: &Range<usize>) -> Option<Range<usize>> {
+        let border = |row: &usize| self.part.borders.binary_search(row).ok();
+        Some(border(&rows.start)?..border(&rows.end)?)
+    }
+
+    /// The first row of each of some row groups, and their number.
+    pub(super) fn borders(&self, groups: Range<usize>) -> &[usize] {
+        &self.part.borders[groups.start..=groups.end]
+    }
+
+    /// Reads row groups that have no other rows.
+    pub(super) fn read_groups(&self, groups: impl IntoIterator<Item = usize>) -> Result<BTreeMap<usize, Vec<RecordBatch>>> {
+        let unread: BTreeSet<usize> = groups.into_iter().filter(|group| !self.mixed.contains_key(group)).collect();
+        unread.into_iter().map(|group| Ok((group, self.part.read(group, |_| true)?))).collect()
+    }
+
+    /// Rows that stand together, with the columns of a schema: of groups that have other rows besides, or are among those read.
+    pub(super) fn rows_of(&self, rows: &Range<usize>, read: &BTreeMap<usize, Vec<RecordBatch>>, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
+        let mut found = Vec::new();
+        for group in self.groups_with(rows) {
+            let border = self.part.border(group);
+            let batches = self.mixed.get(&group).or_else(|| read.get(&group)).ok_or_else(|| Error::store("a row group was not read"))?;
+            let in_group = rows.start.max(border.start) - border.start..rows.end.min(border.end) - border.start;
+            found.extend(slices(batches, in_group).map(|batch| of_schema(&batch, schema)));
         }
-        let mut old = OldRows::read(self.reader().with_row_groups(groups), first_rows)?;
-        for (_, batch) in &mut old.batches {
-            let columns = schema.fields().iter().map(|field| column_of(batch, field.name()).cloned()).collect::<Result<_>>()?;
-            let of_schema = RecordBatch::try_new(schema.clone(), columns);
-            *batch = of_schema.map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))?;
-        }
-        Ok(old)
+        found.into_iter().collect()
     }
 
     /// Copies a row group into another file.
     pub(super) fn copy_group(&self, group: usize, writer: &mut SerializedRowGroupWriter<'_, Vec<u8>>) -> Result<()> {
-        let metadata = self.metadata.metadata();
+        let metadata = self.part.metadata.metadata();
         let (row_group, pages) = (metadata.row_group(group), metadata.page_index_for_row_group(group));
         for (number, chunk) in row_group.columns().iter().enumerate() {
             let close = ColumnCloseResult {
                 bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or_default(),
                 rows_written: u64::try_from(row_group.num_rows()).unwrap_or_default(),
                 metadata: as_written(chunk)?,
-                bloom_filter: Sbbf::read_from_column_chunk(chunk, &self.bytes)?,
+                bloom_filter: Sbbf::read_from_column_chunk(chunk, &self.part.bytes)?,
                 column_index: pages.column_index(number).cloned(),
                 offset_index: pages.offset_index(number).cloned(),
             };
-            writer.append_column(&self.bytes, close)?;
+            writer.append_column(&self.part.bytes, close)?;
         }
         Ok(())
     }
@@ -182,34 +262,25 @@ impl CarriedRows {
 
     /// Number of carried records.
     pub fn rows(&self) -> usize {
-        self.ranges().map(Range::len).sum()
+        self.runs.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// The rows in the part, in order.
-    fn ranges(&self) -> impl Iterator<Item = &Range<usize>> {
-        self.runs.iter().map(|(_, rows)| rows)
-    }
-
-    /// The rows of the part that are not carried: the row groups that have any, and which of theirs.
-    pub(super) fn others(&self) -> (Vec<usize>, RowSelection) {
-        let (mut groups, mut others, mut rows) = (Vec::new(), Vec::new(), 0);
-        for (group, border) in self.borders.windows(2).enumerate() {
-            let mut start = border[0];
-            let carried = self.ranges().map(|rows| rows.start.max(border[0])..rows.end.min(border[1])).filter(|rows| !rows.is_empty());
-            let mut of_group = Vec::new();
-            for carried in carried.chain(std::iter::once(border[1]..border[1])) {
-                if start < carried.start {
-                    of_group.push(rows + start - border[0]..rows + carried.start - border[0]);
-                }
-                start = carried.end;
+    /// Reads the rows of the part that are not carried, but for their pointers.
+    pub(super) fn others(&self) -> impl Iterator<Item = Result<RecordBatch>> {
+        (0..self.part.groups()).flat_map(|group| {
+            let carried = self.in_group(group);
+            let border = self.part.border(group);
+            let starts = std::iter::once(border.start).chain(carried.iter().map(|rows| rows.end));
+            let ends = carried.iter().map(|rows| rows.start).chain(std::iter::once(border.end));
+            let others: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..end).filter(|rows| !rows.is_empty()).collect();
+            match others.is_empty() {
+                true => Vec::new(),
+                false => match self.some_of(group, &others, |leaf| leaf.split('.').next() != Some(POINTERS)) {
+                    Ok(batches) => batches.into_iter().map(Ok).collect(),
+                    Err(error) => vec![Err(error)],
+                },
             }
-            if !of_group.is_empty() {
-                groups.push(group);
-                others.extend(of_group);
-                rows += border[1] - border[0];
-            }
-        }
-        (groups, RowSelection::from_consecutive_ranges(others.into_iter(), rows))
+        })
     }
 
     /// Ids of the first and last record, with those of other records.
@@ -239,35 +310,24 @@ fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
     Ok(chunk.clone().into_builder().set_statistics(statistics).build()?)
 }
 
-/// Some row groups of the last release's part.
-pub(super) struct OldRows {
-    /// Each with the number of rows before it.
-    batches: Vec<(usize, RecordBatch)>,
-    /// For each group its first row in the part and among the rows read.
-    first_rows: Vec<(usize, usize)>,
+/// A part of the rows of batches that follow each other, in as many pieces.
+fn slices(batches: &[RecordBatch], rows: Range<usize>) -> impl Iterator<Item = RecordBatch> {
+    let mut before = 0;
+    batches.iter().filter_map(move |batch| {
+        let (start, end) = (rows.start.max(before), rows.end.min(before + batch.num_rows()));
+        let slice = (start < end).then(|| batch.slice(start - before, end - start));
+        before += batch.num_rows();
+        slice
+    })
 }
 
-impl OldRows {
-    fn read(builder: ParquetRecordBatchReaderBuilder<Bytes>, first_rows: Vec<(usize, usize)>) -> Result<Self> {
-        let (mut batches, mut rows) = (Vec::new(), 0);
-        for batch in builder.build()? {
-            let batch = batch?;
-            rows += batch.num_rows();
-            batches.push((rows - batch.num_rows(), batch));
-        }
-        Ok(Self { batches, first_rows })
-    }
+fn of_schema(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = schema.fields().iter().map(|field| column_of(batch, field.name()).cloned()).collect::<Result<_>>()?;
+    RecordBatch::try_new(schema.clone(), columns).map_err(|error| Error::store(format!("the last release's rows are of another form: {error}")))
+}
 
-    /// Rows that stand together in groups that were read, in as many pieces as they were read in.
-    pub(super) fn slices(&self, rows: &Range<usize>) -> impl Iterator<Item = RecordBatch> {
-        let (in_part, read) = self.first_rows[self.first_rows.partition_point(|(first, _)| *first <= rows.start) - 1];
-        let rows = rows.start - in_part + read..rows.end - in_part + read;
-        let first = self.batches.partition_point(|(before, batch)| before + batch.num_rows() <= rows.start);
-        self.batches[first..].iter().take_while(move |(before, _)| *before < rows.end).map(move |(before, batch)| {
-            let start = rows.start.max(*before) - before;
-            batch.slice(start, rows.end.min(before + batch.num_rows()) - before - start)
-        })
-    }
+fn pointer_leaf(name: &str) -> String {
+    format!("{POINTERS}.list.item.{name}")
 }
 
 /// Checks that rows of an earlier build point to inputs of this one: to its snapshots, or to members that carry their own digest.

@@ -11,8 +11,6 @@ use crate::error::{Error, Result};
 pub const ROW_GROUP_ROWS: usize = 65_536;
 /// Rows of a part that are read at a time: the memory of some does for the next.
 pub const BATCH_ROWS: usize = 16_384;
-/// Key of the footer's lines about subjects.
-pub const SUBJECTS: &str = "subjects";
 
 /// Returns the record ids of a batch.
 ///

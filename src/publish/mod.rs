@@ -41,17 +41,17 @@ mod set_aside;
 mod snapshots;
 mod stage;
 mod statistics;
+mod subjects;
 mod values;
 
 pub use batch::record_batch;
-pub use carried::{CarriedRows, rows_of_subjects, subjects_of};
+pub use carried::{CarriedRows, EarlierPart};
 pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
 pub use duckdb::duckdb_views;
 pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
 pub use part::verify as verify_part;
 pub use set_aside::findings_of_subjects;
 pub use snapshots::{UnneededSnapshots, referenced_snapshots};
-pub use stage::{
-    Build, BuiltTable, IsCompared, Lineage, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged,
-};
+pub use stage::{Build, BuiltTable, IsCompared, PartObserver, RowsAre, STAGED_FORMAT_VERSION, Stage, StagedBuild, StagedPart, TwoBuilds, stage, staged};
 pub use statistics::{Changes, ColumnStatistics, Statistics};
+pub use subjects::{Lineage, PartSubject};

@@ -24,9 +24,10 @@ use rayon::prelude::*;
 
 use super::chunk::{Encoded, LONGEST_BOUND};
 use super::coded::{self, CodedTexts};
-use super::columns::{ROW_GROUP_ROWS, SUBJECTS, column_of, is_coded, record_ids};
+use super::columns::{ROW_GROUP_ROWS, column_of, is_coded, record_ids};
 use super::deltas::Deltas;
 use super::row_groups::Group;
+use super::subjects::SUBJECTS;
 use super::values::CodedNumbers;
 use crate::contract::{Contract, Physical, arrow_schema};
 use crate::error::{Error, Result, ResultExt};

@@ -1,5 +1,6 @@
 //! Where the row groups of a part begin, and what each is made of: rows just built, rows of the last release, or one of its row groups as it is.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use arrow::array::RecordBatch;
@@ -36,6 +37,13 @@ impl Run {
     }
 }
 
+/// A part of a sharded build on its way.
+pub struct Grouped<'c> {
+    pub groups: Vec<Group<'c>>,
+    /// The number of rows of each subject that has any.
+    pub rows: BTreeMap<&'c str, usize>,
+}
+
 /// The row groups of a part of a sharded build, from the rows just built and those taken over. Both are in the contract's order, which begins with the subject.
 ///
 /// A group has whole subjects and [`GROUP_ROWS`] rows at least; of the subjects that could begin the next one, half do, by the digest of their key.
@@ -43,8 +51,8 @@ impl Run {
 ///
 /// # Errors
 /// `Store`, when a subject is on both sides, or carried rows do not have the columns of the new ones or point to what is not among `inputs`.
-pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>, inputs: &Inputs) -> Result<Vec<Group<'c>>> {
-    let mut runs: Vec<(&str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
+pub fn groups_by_subject<'c>(new: &'c RecordBatch, carried: Option<&'c CarriedRows>, inputs: &Inputs) -> Result<Grouped<'c>> {
+    let mut runs: Vec<(&'c str, Run)> = runs_by_subject(new)?.into_iter().map(|(subject, rows)| (subject, Run::New(rows))).collect();
     if let Some(carried) = carried {
         carried.check_pointers(inputs)?;
         runs.extend(carried.runs.iter().map(|(subject, rows)| (subject.as_str(), Run::Kept(rows.clone()))));
@@ -53,6 +61,7 @@ pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>
     if let Some(twice) = runs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(Error::store(format!("subject {} is there twice", twice[0].0)));
     }
+    let rows_of_subjects = runs.iter().map(|(subject, run)| (*subject, run.len())).collect();
     let mut groups: Vec<Vec<Run>> = Vec::new();
     let mut rows = 0;
     for (subject, run) in runs {
@@ -63,10 +72,11 @@ pub fn groups_by_subject<'c>(new: &RecordBatch, carried: Option<&'c CarriedRows>
         rows += run.len();
         groups.last_mut().expect("just pushed").push(run);
     }
-    match carried {
-        Some(carried) => carried.arrange(new, groups),
-        None => Ok(groups.iter().flat_map(|group| slices(new, span(group))).collect()),
-    }
+    let groups = match carried {
+        Some(carried) => carried.arrange(new, &groups)?,
+        None => groups.iter().flat_map(|group| slices(new, span(group))).collect(),
+    };
+    Ok(Grouped { groups, rows: rows_of_subjects })
 }
 
 /// Whether a subject may begin a row group. Other bits than those that buckets are made by.
@@ -93,11 +103,10 @@ fn span(runs: &[Run]) -> Range<usize> {
 }
 
 impl CarriedRows {
-    fn arrange(&self, new: &RecordBatch, groups: Vec<Vec<Run>>) -> Result<Vec<Group<'_>>> {
+    fn arrange(&self, new: &RecordBatch, groups: &[Vec<Run>]) -> Result<Vec<Group<'_>>> {
         let copied: Vec<Option<Range<usize>>> = groups.iter().map(|runs| self.whole_groups(runs)).collect();
         let kept = groups.iter().zip(&copied).filter(|(_, copied)| copied.is_none()).flat_map(|(runs, _)| runs);
-        let needed: Vec<usize> = kept.flat_map(|run| if let Run::Kept(rows) = run { self.groups_with(rows) } else { 0..0 }).collect();
-        let old = self.read_groups(needed, &new.schema())?;
+        let read = self.read_groups(kept.flat_map(|run| if let Run::Kept(rows) = run { self.groups_with(rows) } else { 0..0 }))?;
         let mut arranged = Vec::with_capacity(groups.len());
         for (runs, copied) in groups.iter().zip(copied) {
             if let Some(copied) = copied {
@@ -108,7 +117,7 @@ impl CarriedRows {
             for run in runs {
                 match run {
                     Run::New(rows) => batches.push(new.slice(rows.start, rows.len())),
-                    Run::Kept(rows) => batches.extend(old.slices(rows)),
+                    Run::Kept(rows) => batches.extend(self.rows_of(rows, &read, &new.schema())?),
                 }
             }
             let batch = concat_batches(&new.schema(), &batches)?;
@@ -124,8 +133,8 @@ impl CarriedRows {
         if !is_kept || rows.len() != runs.iter().map(Run::len).sum::<usize>() {
             return None;
         }
-        let groups = self.borders.binary_search(&rows.start).ok()?..self.borders.binary_search(&rows.end).ok()?;
-        let is_cut_alike = self.borders[groups.start..=groups.end].windows(2).map(|border| border[0]..border[1]).eq(chunks(&rows));
+        let groups = self.groups_of(&rows)?;
+        let is_cut_alike = self.borders(groups.clone()).windows(2).map(|border| border[0]..border[1]).eq(chunks(&rows));
         is_cut_alike.then_some(groups)
     }
 }

@@ -9,10 +9,11 @@ use bytes::Bytes;
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::carried::{CarriedRows, rows_of_subjects};
+use super::carried::{CarriedRows, EarlierPart};
 use super::statistics::Statistics;
-use super::{batch, fault, part, row_groups};
-use crate::contract::Contracts;
+use super::subjects::Lineage;
+use super::{batch, fault, part, row_groups, subjects};
+use crate::contract::{Contract, Contracts};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::issue::SourceFinding;
@@ -147,15 +148,6 @@ pub struct TwoBuilds {
     pub carried_rows: u64,
 }
 
-/// What a part of a sharded build was made from.
-#[derive(Debug, Clone)]
-pub struct Lineage {
-    /// Of the subjects and their fingerprints: an equal one means an equal part.
-    pub fingerprint: Digest,
-    /// A line per subject, for the part's footer.
-    pub subjects: String,
-}
-
 impl<'a> Stage<'a> {
     /// Empties the place of the build.
     ///
@@ -192,8 +184,11 @@ impl<'a> Stage<'a> {
     /// `Store`, when the part cannot be read.
     pub fn add_made(&self, staged: &StagedPart, bytes: Bytes, carried: &BTreeSet<String>) -> Result<()> {
         let Some(contract) = self.contracts.get(&staged.dataset_id).filter(|_| self.is_comparing()) else { return Ok(()) };
-        let carried = (!carried.is_empty()).then(|| rows_of_subjects(bytes.clone(), |subject| carried.contains(subject))).transpose()?;
-        let statistics = Statistics::of_part(self.reach(&staged.dataset_id, |builds| &builds.now), contract, bytes, carried.as_ref())?;
+        let reach = self.reach(&staged.dataset_id, |builds| &builds.now);
+        let statistics = match carried.is_empty() {
+            true => Statistics::of_part(reach, contract, bytes)?,
+            false => Statistics::of_others(reach, contract, &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?)?,
+        };
         self.compare(&staged.dataset_id, |builds| {
             builds.carried_rows += staged.part.rows.saturating_sub(statistics.rows);
             builds.now.merge(statistics);
@@ -223,13 +218,25 @@ impl<'a> Stage<'a> {
         self.compared.is_some()
     }
 
-    /// Adds rows of the last release, but for those that are carried over, to what the build is compared with.
+    /// Adds the rows of a part of the last release to what the build is compared with.
     ///
     /// # Errors
     /// `Store`, when the part cannot be read.
-    pub fn add_before(&self, dataset_id: &str, bytes: Bytes, carried: Option<&CarriedRows>) -> Result<()> {
+    pub fn add_before(&self, dataset_id: &str, bytes: Bytes) -> Result<()> {
+        self.add_statistics_before(dataset_id, |reach, contract| Statistics::of_part(reach, contract, bytes))
+    }
+
+    /// Adds the rows of a part of the last release that are not carried over to what the build is compared with.
+    ///
+    /// # Errors
+    /// As [`Stage::add_before`].
+    pub fn add_others_before(&self, dataset_id: &str, carried: &CarriedRows) -> Result<()> {
+        self.add_statistics_before(dataset_id, |reach, contract| Statistics::of_others(reach, contract, carried))
+    }
+
+    fn add_statistics_before(&self, dataset_id: &str, of: impl FnOnce(u64, &Contract) -> Result<Statistics>) -> Result<()> {
         let Some(contract) = self.contracts.get(dataset_id) else { return Ok(()) };
-        let statistics = Statistics::of_part(self.reach(dataset_id, |builds| &builds.before), contract, bytes, carried)?;
+        let statistics = of(self.reach(dataset_id, |builds| &builds.before), contract)?;
         self.compare(dataset_id, |builds| builds.before.merge(statistics));
         Ok(())
     }
@@ -293,9 +300,11 @@ impl<'a> Stage<'a> {
             key_range = carried.key_range(key_range);
         }
         let program = self.entry.program();
-        let bytes = match lineage {
-            Some(lineage) => row_groups::groups_by_subject(&batch, carried, inputs)
-                .and_then(|groups| part::encode(contract, &self.task_id, program, Some(&lineage.subjects), &groups)),
+        let bytes = match lineage.and_then(|lineage| lineage.subjects.as_ref()) {
+            Some(subjects) => row_groups::groups_by_subject(&batch, carried, inputs).and_then(|grouped| {
+                let lines = subjects::lines(subjects, &grouped.rows)?;
+                part::encode(contract, &self.task_id, program, Some(&lines), &grouped.groups)
+            }),
             None => part::encode(contract, &self.task_id, program, None, &row_groups::slices(&batch, 0..batch.num_rows()).collect::<Vec<_>>()),
         };
         let bytes = bytes.context(|| path.clone())?;

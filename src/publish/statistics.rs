@@ -8,8 +8,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::file::metadata::PageIndexPolicy;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::carried::CarriedRows;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
@@ -192,21 +191,29 @@ impl Statistics {
         Ok(statistics)
     }
 
-    /// As [`Statistics::of`], of the rows of a part but for those that are carried over from it or into it.
+    /// As [`Statistics::of`], of the rows of a part.
     ///
     /// # Errors
     /// `Store`, when the bytes are not a readable part.
-    pub fn of_part(reach: u64, contract: &Contract, bytes: Bytes, carried: Option<&CarriedRows>) -> Result<Self> {
-        let metadata = ArrowReaderMetadata::load(&bytes, ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional))?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
-        if let Some(carried) = carried {
-            let (groups, rows) = carried.others();
-            builder = builder.with_row_groups(groups).with_row_selection(rows);
-        }
+    pub fn of_part(reach: u64, contract: &Contract, bytes: Bytes) -> Result<Self> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         let roots = builder.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != POINTERS).map(|(place, _)| place);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()?;
+        Self::of_batches(reach, contract, batches.map(|batch| Ok(batch?)))
+    }
+
+    /// As [`Statistics::of`], of the rows of a part that are not carried over from it or into it.
+    ///
+    /// # Errors
+    /// `Store`, when rows cannot be read.
+    pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
+        Self::of_batches(reach, contract, carried.others())
+    }
+
+    fn of_batches(reach: u64, contract: &Contract, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Self> {
         let mut statistics = Self::default();
-        for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()? {
+        for batch in batches {
             statistics.merge(Self::of(reach.min(statistics.reach()), contract, &batch?)?);
         }
         Ok(statistics)

@@ -54,7 +54,7 @@ pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: 
         let (dataset_id, part) = parts[number];
         match runtime.block_on(settings.releases.part_if_present(&previous.release_id, part)) {
             Ok(Some(bytes)) => {
-                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes, None));
+                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes));
                 if let Err(error) = added {
                     tracing::warn!(task.id = task_id, part = part.path, "the last release cannot be compared with: {error}");
                 }

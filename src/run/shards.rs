@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use bytes::Bytes;
+
 use super::build::{PreparedShards, QUARANTINE, ValidatedTables, check, guarded};
 use super::drift;
 use super::report::SubjectCounts;
@@ -14,7 +16,7 @@ use crate::error::{Error, Result, ResultExt};
 use crate::ids::Digest;
 use crate::issue::{Issue, Severity};
 use crate::provenance::Inputs;
-use crate::publish::{self, CarriedRows, Lineage, Stage};
+use crate::publish::{self, CarriedRows, EarlierPart, Lineage, Stage};
 use crate::store::{BUCKET, Home, Part, TaskEntry};
 use crate::validate::MAX_RECORD;
 
@@ -51,9 +53,9 @@ impl<'a> KnownShard<'a> {
 /// Parts of a shard in the last release, as far as they were read, by dataset.
 #[derive(Default)]
 pub(super) struct Before<'a> {
-    /// Each checked against the manifest.
-    parts: BTreeMap<&'a str, bytes::Bytes>,
-    /// Their rows that are taken over, where some are.
+    /// Each checked against the manifest; none where rows are taken over.
+    parts: BTreeMap<&'a str, Bytes>,
+    /// Rows of parts that are taken over.
     kept: BTreeMap<String, CarriedRows>,
 }
 
@@ -114,20 +116,20 @@ impl TaskInUnits<'_> {
             known.carry(stage)?;
             return Ok(WorkUnit::default());
         }
-        let mut before = Before::default();
+        let (mut before, mut earlier) = (Before::default(), BTreeMap::new());
         for known in known.published() {
             let bytes = runtime.block_on(self.settings.releases.part(&self.previous.expect("parts are known from it").release_id, known.part))?;
             publish::verify_part(known.part, &bytes)?;
-            before.parts.insert(known.dataset_id, bytes);
+            before.parts.insert(known.dataset_id, bytes.clone());
+            earlier.insert(known.dataset_id, EarlierPart::open(bytes).context(|| known.part.path.clone())?);
         }
         let mut inputs = Inputs::new(self.entry.inputs.clone());
-        let mut carried = carried_subjects(shard, &before.parts)?;
+        let mut carried = carried_subjects(shard, earlier.values());
         let findings = self.carried_findings(known, &mut carried, &mut inputs, runtime)?;
         let changed: Vec<&Subject> = shard.subjects.iter().filter(|subject| !carried.contains(subject.key.as_str())).collect();
         let place = || format!("{} bucket {}", self.declaration.pipeline_id, shard.key);
-        for (dataset_id, bytes) in before.parts.iter().filter(|_| !carried.is_empty()) {
-            let rows = publish::rows_of_subjects(bytes.clone(), |subject| carried.contains(subject)).context(place)?;
-            before.kept.insert((*dataset_id).to_owned(), rows);
+        for (dataset_id, part) in earlier.into_iter().filter(|_| !carried.is_empty()) {
+            before.kept.insert(dataset_id.to_owned(), part.keep(|subject| carried.contains(subject)).context(place)?);
         }
         self.compare_with_before(&shard.key, &carried, &before, stage, runtime);
         for (archive, members) in members_of(sharded, &changed)? {
@@ -178,14 +180,16 @@ impl TaskInUnits<'_> {
     pub(super) fn compare_with_before(&self, bucket: &str, carried: &BTreeSet<String>, read: &Before<'_>, stage: &Stage<'_>, runtime: &tokio::runtime::Handle) {
         let Some(previous) = self.compared().filter(|_| stage.is_comparing()) else { return };
         for (dataset_id, part) in drift::parts_of(previous, self.task_id).filter(|(_, part)| part.partition.get(BUCKET).is_some_and(|of| of == bucket)) {
-            let add = || match (read.parts.get(dataset_id), read.kept.get(dataset_id)) {
-                (Some(bytes), kept) => stage.add_before(dataset_id, bytes.clone(), kept),
-                (None, _) => {
+            let add = || match (read.kept.get(dataset_id), read.parts.get(dataset_id)) {
+                (Some(kept), _) => stage.add_others_before(dataset_id, kept),
+                (None, Some(bytes)) => stage.add_before(dataset_id, bytes.clone()),
+                (None, None) => {
                     let Some(bytes) = runtime.block_on(self.settings.releases.part_if_present(&previous.release_id, part))? else { return Ok(()) };
                     publish::verify_part(part, &bytes)?;
-                    let is_kept = |subject: &str| carried.contains(subject);
-                    let kept = (!carried.is_empty()).then(|| publish::rows_of_subjects(bytes.clone(), is_kept)).transpose()?;
-                    stage.add_before(dataset_id, bytes, kept.as_ref())
+                    match carried.is_empty() {
+                        true => stage.add_before(dataset_id, bytes),
+                        false => stage.add_others_before(dataset_id, &EarlierPart::open(bytes)?.keep(|subject| carried.contains(subject))?),
+                    }
                 }
             };
             if let Err(error) = add() {
@@ -214,15 +218,14 @@ impl TaskInUnits<'_> {
         let mut with_others: BTreeSet<String> = tables.iter().flat_map(|table| others(&table.issues)).collect();
         let ValidatedTables { tables, issues, blocked, .. } = check(self.settings, self.task_id, tables, inputs, None, self.is_sample)?;
         with_others.extend(others(&issues));
-        let line = |subject: &Subject| match with_others.contains(&subject.key) {
-            true => format!("{} -\n", subject.key),
-            false => format!("{} {}\n", subject.key, subject.fingerprint),
-        };
-        let lineage = Lineage { fingerprint, subjects: shard.subjects.iter().map(line).collect() };
+        let of_subject = |subject: &Subject| (subject.key.clone(), (!with_others.contains(&subject.key)).then_some(subject.fingerprint));
+        let lineage = Lineage { fingerprint, subjects: Some(shard.subjects.iter().map(of_subject).collect()) };
+        let of_set_aside = Lineage { fingerprint, subjects: None };
         if blocked.is_empty() {
             for table in tables {
+                let lineage = if table.dataset_id == QUARANTINE { &of_set_aside } else { &lineage };
                 let carried = kept.get(&table.dataset_id);
-                stage.add(table, inputs, Some(&lineage), carried)?;
+                stage.add(table, inputs, Some(lineage), carried)?;
             }
         }
         Ok(WorkUnit { issues, blocked, ..WorkUnit::default() })
@@ -252,16 +255,15 @@ pub(super) fn fingerprint(shard: &Shard) -> Digest {
 }
 
 /// The subjects whose fingerprints in every part of before are those of now. No part, no subject.
-fn carried_subjects(shard: &Shard, before: &BTreeMap<&str, bytes::Bytes>) -> Result<BTreeSet<String>> {
+fn carried_subjects<'p>(shard: &Shard, before: impl Iterator<Item = &'p EarlierPart>) -> BTreeSet<String> {
     let mut carried: Option<BTreeSet<String>> = None;
-    for bytes in before.values() {
-        let lines = publish::subjects_of(bytes)?.unwrap_or_default();
-        let known: HashMap<&str, &str> = lines.lines().filter_map(|line| line.split_once(' ')).collect();
-        let is_same = |subject: &&Subject| known.get(subject.key.as_str()).is_some_and(|known| *known == subject.fingerprint.to_string());
+    for part in before {
+        let known: HashMap<&str, Option<Digest>> = part.subjects().iter().map(|subject| (subject.key.as_str(), subject.fingerprint)).collect();
+        let is_same = |subject: &&Subject| known.get(subject.key.as_str()) == Some(&Some(subject.fingerprint));
         let same: BTreeSet<String> = shard.subjects.iter().filter(is_same).map(|subject| subject.key.clone()).collect();
         carried = Some(carried.map_or(same.clone(), |carried| carried.intersection(&same).cloned().collect()));
     }
-    Ok(carried.unwrap_or_default())
+    carried.unwrap_or_default()
 }
 
 /// Builds some subjects of one shard for a replay: nothing is carried, nothing is written.

@@ -19,7 +19,7 @@ pub const MANIFEST_FORMAT_VERSION: u32 = 1;
 
 /// Version of what parts are named and how their columns are stored: another makes all of them anew. 2: flat names, signed offsets. 3: small column chunks
 /// are not compressed. 4: bounds of texts stand as they are, pages are compressed at level 1.
-pub const PART_FORMAT_VERSION: u32 = 4;
+pub const PART_FORMAT_VERSION: u32 = 5;
 
 /// Its canonical text is hashed as it is written, so that no second manifest stands in memory.
 const HASHED_AT_A_TIME: usize = 16 << 10;

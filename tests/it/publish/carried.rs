@@ -7,7 +7,7 @@ use polars::prelude::{DataFrame, NamedFrom, Series};
 use proptest::prelude::*;
 use pubdata::contract::{Contract, Contracts, Physical};
 use pubdata::ids::Digest;
-use pubdata::publish::{BuiltTable, IsCompared, Lineage, RowsAre, Stage, StagedPart, Statistics, rows_of_subjects};
+use pubdata::publish::{BuiltTable, CarriedRows, EarlierPart, IsCompared, Lineage, PartSubject, RowsAre, Stage, StagedPart, Statistics, stage};
 use pubdata::store::{PartReport, Staging};
 
 use super::{Place, build, column, contract, frame, inputs, pointers};
@@ -48,6 +48,20 @@ fn rows_of(subjects: &Subjects, is_wanted: impl Fn(u32) -> bool) -> DataFrame {
     .unwrap()
 }
 
+fn lineage(subjects: &Subjects) -> Lineage {
+    Lineage { fingerprint: Digest::of(b"all"), subjects: Some(subjects.keys().map(|subject| (format!("{subject:04}"), None)).collect()) }
+}
+
+/// The rows of some subjects of a part.
+fn kept_of(bytes: &Bytes, kept: &BTreeSet<u32>) -> CarriedRows {
+    EarlierPart::open(bytes.clone()).unwrap().keep(|subject| kept.contains(&subject.parse().unwrap())).unwrap()
+}
+
+fn table(frame: DataFrame) -> BuiltTable {
+    let partition = BTreeMap::from([("year".to_owned(), "2024".to_owned())]);
+    BuiltTable { dataset_id: "test.place".to_owned(), partition, frame, rows: RowsAre::Unchecked, report: PartReport::default() }
+}
+
 /// Builds the part: all subjects, or those not in `kept`, of which the rows are taken from the bytes of a part of before.
 fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Option<&Bytes>) -> (StagedPart, Bytes) {
     let build = build(2024, "one", frame(2024, 1));
@@ -59,16 +73,9 @@ fn part_of(place: &Place, subjects: &Subjects, kept: &BTreeSet<u32>, before: Opt
     for codes in rows.column("warnings").unwrap().str().unwrap().iter().flatten().filter(|codes| !codes.is_empty()) {
         codes.split('\u{1f}').for_each(|code| *report.warnings.entry(code.to_owned()).or_default() += 1);
     }
-    let table = BuiltTable {
-        dataset_id: "test.place".to_owned(),
-        partition: BTreeMap::from([("year".to_owned(), "2024".to_owned())]),
-        frame: rows,
-        rows: RowsAre::Unchecked,
-        report,
-    };
-    let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: subjects.keys().map(|subject| format!("{subject:04} -\n")).collect() };
-    let carried = before.map(|bytes| rows_of_subjects(bytes.clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
-    stage.add(table, &inputs("one"), Some(&lineage), carried.as_ref()).unwrap();
+    let table = BuiltTable { report, ..table(rows) };
+    let carried = before.map(|bytes| kept_of(bytes, kept));
+    stage.add(table, &inputs("one"), Some(&lineage(subjects)), carried.as_ref()).unwrap();
     let staged = stage.parts().remove(0);
     let bytes = staging.part(&staged.part.path).unwrap().unwrap();
     (staged, bytes.into())
@@ -109,8 +116,10 @@ fn compared(place: &Place, parts: &[(&Bytes, Option<&BTreeSet<u32>>)]) -> Statis
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap().comparing(IsCompared(true));
     for (bytes, kept) in parts {
-        let carried = kept.map(|kept| rows_of_subjects((*bytes).clone(), |subject| kept.contains(&subject.parse().unwrap())).unwrap());
-        stage.add_before("test.place", (*bytes).clone(), carried.as_ref()).unwrap();
+        match kept {
+            Some(kept) => stage.add_others_before("test.place", &kept_of(bytes, kept)).unwrap(),
+            None => stage.add_before("test.place", (*bytes).clone()).unwrap(),
+        }
     }
     stage.take_compared().remove("test.place").unwrap().before
 }
@@ -165,18 +174,49 @@ fn nothing_is_carried_into_a_subject_that_was_built() {
     let build = build(2024, "one", frame(2024, 1));
     let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
     let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
-    let partition = BTreeMap::from([("year".to_owned(), "2024".to_owned())]);
-    let table = BuiltTable {
-        dataset_id: "test.place".to_owned(),
-        partition,
-        frame: rows_of(&subjects, |_| true),
-        rows: RowsAre::Unchecked,
-        report: PartReport::default(),
-    };
-    let lineage = Lineage { fingerprint: Digest::of(b"all"), subjects: String::new() };
-    let carried = rows_of_subjects(published, |subject| subject == "0001").unwrap();
-    let error = stage.add(table, &inputs("one"), Some(&lineage), Some(&carried)).unwrap_err().to_string();
+    let carried = kept_of(&published, &BTreeSet::from([1]));
+    let error = stage.add(table(rows_of(&subjects, |_| true)), &inputs("one"), Some(&lineage(&subjects)), Some(&carried)).unwrap_err().to_string();
     assert!(error.contains("subject 0001 is there twice"), "{error}");
+}
+
+#[test]
+fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
+    let digest = Digest::of(b"one").to_string();
+    let subjects = PartSubject::all(&format!("0001 {digest} 3\n0002 - 0\n0003 - 4\n")).unwrap();
+    let found: Vec<_> = subjects.iter().map(|subject| (subject.key.as_str(), subject.fingerprint, subject.rows.clone())).collect();
+    assert_eq!(found, [("0001", Some(Digest::of(b"one")), 0..3), ("0002", None, 3..3), ("0003", None, 3..7)]);
+    for wrong in [
+        format!("0002 {digest}"),
+        "0002 - x".to_owned(),
+        "0002 ff 1".to_owned(),
+        "0002 - 1 1".to_owned(),
+        String::new(),
+        "0001 - 1".to_owned(),
+        "0000 - 1".to_owned(),
+        format!("0002 - {}", u64::MAX),
+    ] {
+        let error = PartSubject::all(&format!("0001 {digest} 3\n{wrong}\n")).unwrap_err().to_string();
+        assert!(error.contains(&format!("`{wrong}` is no line about the next subject")), "{error}");
+    }
+    let place = Place::new();
+    let build = build(2024, "one", frame(2024, 3));
+    let contracts = Contracts::from([("test.place".to_owned(), contract())]);
+    let staged = stage(&place.home, &contracts, build).unwrap();
+    let error = EarlierPart::open(staged.bytes(&staged.parts[0].part).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("tells of subjects with 0 rows, and there are 3"), "{error}");
+}
+
+/// Rows whose subject the part was not made from would be carried by nobody.
+#[test]
+fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
+    let place = Place::new();
+    let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
+    let others: Subjects = (0..2).map(|subject| (subject, (10, 0))).collect();
+    let build = build(2024, "one", frame(2024, 1));
+    let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
+    let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
+    let error = stage.add(table(rows_of(&subjects, |_| true)), &inputs("one"), Some(&lineage(&others)), None).unwrap_err().to_string();
+    assert!(error.contains("rows are of 0002, which is no subject of the shard"), "{error}");
 }
 
 proptest! {
