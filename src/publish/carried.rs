@@ -79,7 +79,7 @@ impl EarlierPart {
         let kept = self.subjects.iter().filter(|subject| !subject.rows.is_empty() && is_kept(&subject.key));
         let runs = kept.map(|subject| (subject.key.clone(), subject.rows.clone())).collect();
         let mut carried = CarriedRows { part: self, runs, mixed: BTreeMap::new(), ends: None, warnings: BTreeMap::new() };
-        for group in 0..carried.part.groups() {
+        for group in carried.groups() {
             let rows: usize = carried.in_group(group).iter().map(Range::len).sum();
             if rows > 0 && rows < carried.part.border(group).len() {
                 let batches = carried.part.read(group, |_| true)?;
@@ -102,17 +102,13 @@ impl EarlierPart {
         self.borders[group]..self.borders[group + 1]
     }
 
-    fn reader(&self, group: usize) -> ParquetRecordBatchReaderBuilder<Bytes> {
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone());
-        builder.with_batch_size(BATCH_ROWS).with_row_groups(vec![group])
-    }
-
     /// Reads the wanted leaves of a group, by the dotted path of each.
     fn read(&self, group: usize, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<RecordBatch>> {
         let leaves = self.metadata.parquet_schema().columns().iter().enumerate();
         let wanted = leaves.filter(|(_, leaf)| is_wanted(&leaf.path().string())).map(|(place, _)| place);
         let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), wanted);
-        self.reader(group).with_projection(mask).build()?.map(|batch| Ok(batch?)).collect()
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone()).with_batch_size(BATCH_ROWS);
+        reader.with_row_groups(vec![group]).with_projection(mask).build()?.map(|batch| Ok(batch?)).collect()
     }
 
     fn chunk(&self, group: usize, path: &str) -> Option<&ColumnChunkMetaData> {
@@ -144,7 +140,7 @@ impl CarriedRows {
     }
 
     fn count_warnings(&mut self) -> Result<()> {
-        for group in 0..self.part.groups() {
+        for group in self.groups() {
             let rows = self.in_group(group);
             let chunk = self.part.chunk(group, "warnings.list.item");
             let is_none = chunk.is_some_and(|chunk| {
@@ -167,8 +163,9 @@ impl CarriedRows {
     }
 
     fn record_id(&self, row: usize) -> Result<String> {
-        let group = self.groups_with(&(row..row + 1)).start;
-        let batches = self.some_of(group, &[row..row + 1], |leaf| leaf == "record_id")?;
+        let row_only = row..row + 1;
+        let group = self.groups_with(&row_only).start;
+        let batches = self.some_of(group, std::slice::from_ref(&row_only), |leaf| leaf == "record_id")?;
         let batch = batches.first().ok_or_else(|| Error::store(format!("row {row} of the last release's part is missing")))?;
         Ok(record_ids(batch)?.value(0).to_owned())
     }
@@ -180,7 +177,7 @@ impl CarriedRows {
     /// `Store`, when one points to what is not among `inputs`, or holds no pointers.
     pub(super) fn check_pointers(&self, inputs: &Inputs) -> Result<()> {
         let leaves = ["source_id", "snapshot", "member"].map(pointer_leaf);
-        for group in 0..self.part.groups() {
+        for group in self.groups() {
             let rows = self.in_group(group);
             if rows.is_empty() || self.do_all_point_to_members(group, inputs) {
                 continue;
@@ -265,22 +262,21 @@ impl CarriedRows {
         self.runs.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// Reads the rows of the part that are not carried, but for their pointers.
-    pub(super) fn others(&self) -> impl Iterator<Item = Result<RecordBatch>> {
-        (0..self.part.groups()).flat_map(|group| {
-            let carried = self.in_group(group);
-            let border = self.part.border(group);
-            let starts = std::iter::once(border.start).chain(carried.iter().map(|rows| rows.end));
-            let ends = carried.iter().map(|rows| rows.start).chain(std::iter::once(border.end));
-            let others: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..end).filter(|rows| !rows.is_empty()).collect();
-            match others.is_empty() {
-                true => Vec::new(),
-                false => match self.some_of(group, &others, |leaf| leaf.split('.').next() != Some(POINTERS)) {
-                    Ok(batches) => batches.into_iter().map(Ok).collect(),
-                    Err(error) => vec![Err(error)],
-                },
-            }
-        })
+    /// The row groups of the part.
+    pub(super) fn groups(&self) -> Range<usize> {
+        0..self.part.groups()
+    }
+
+    /// The rows of a group that are not carried; their pointers may be left out.
+    pub(super) fn others(&self, group: usize) -> Result<Vec<RecordBatch>> {
+        let (carried, border) = (self.in_group(group), self.part.border(group));
+        let starts = std::iter::once(border.start).chain(carried.iter().map(|rows| rows.end));
+        let ends = carried.iter().map(|rows| rows.start).chain(std::iter::once(border.end));
+        let others: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..end).filter(|rows| !rows.is_empty()).collect();
+        match others.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.some_of(group, &others, |leaf| leaf.split('.').next() != Some(POINTERS)),
+        }
     }
 
     /// Ids of the first and last record, with those of other records.

@@ -199,8 +199,11 @@ impl Statistics {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         let roots = builder.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != POINTERS).map(|(place, _)| place);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()?;
-        Self::of_batches(reach, contract, batches.map(|batch| Ok(batch?)))
+        let mut statistics = Self::default();
+        for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build()? {
+            statistics.add(reach, contract, &batch?)?;
+        }
+        Ok(statistics)
     }
 
     /// As [`Statistics::of`], of the rows of a part that are not carried over from it or into it.
@@ -208,15 +211,16 @@ impl Statistics {
     /// # Errors
     /// `Store`, when rows cannot be read.
     pub fn of_others(reach: u64, contract: &Contract, carried: &CarriedRows) -> Result<Self> {
-        Self::of_batches(reach, contract, carried.others())
-    }
-
-    fn of_batches(reach: u64, contract: &Contract, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Self> {
         let mut statistics = Self::default();
-        for batch in batches {
-            statistics.merge(Self::of(reach.min(statistics.reach()), contract, &batch?)?);
+        for group in carried.groups() {
+            carried.others(group)?.iter().try_for_each(|batch| statistics.add(reach, contract, batch))?;
         }
         Ok(statistics)
+    }
+
+    fn add(&mut self, reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<()> {
+        self.merge(Self::of(reach.min(self.reach()), contract, batch)?);
+        Ok(())
     }
 
     /// The largest hash of a record's id that can come into the sample.
