@@ -16,20 +16,17 @@ use crate::error::Result;
 const PIECES: usize = 4;
 /// Numbers in a piece.
 const OF_PIECE: usize = 64;
-/// More than a number takes in a page, with what is said of its piece.
-const MOST_BYTES: usize = 16;
 
 /// A column without nulls whose leaf is written by differences.
 pub struct Deltas<'a>(&'a Int64Array);
 
 impl<'a> Deltas<'a> {
-    /// Those of a column, where its leaf is written so and no page of it becomes too large.
+    /// Those of a column, where its leaf is written so.
     pub fn of(leaf: &ColumnDescPtr, properties: &WriterProperties, column: &'a ArrayRef) -> Option<Self> {
         let path = leaf.path();
         let is_delta = !properties.dictionary_enabled(path) && properties.encoding(path) == Some(Encoding::DELTA_BINARY_PACKED);
-        let is_small = properties.column_data_page_row_count_limit(path) * MOST_BYTES < properties.column_data_page_size_limit(path);
         let numbers = column.as_primitive_opt::<Int64Type>()?;
-        (is_delta && is_small && !numbers.is_empty() && numbers.null_count() == 0).then_some(Self(numbers))
+        (is_delta && !numbers.is_empty() && numbers.null_count() == 0).then_some(Self(numbers))
     }
 
     /// Encodes the chunk of the leaf, which has one value for each row.

@@ -206,6 +206,29 @@ fn a_footer_that_does_not_tell_whose_the_rows_are_is_refused() {
     assert!(error.contains("tells of subjects with 0 rows, and there are 3"), "{error}");
 }
 
+/// A row that points to a file which this build has not read could not be traced.
+#[test]
+fn rows_that_point_to_what_is_no_input_of_the_build_are_not_carried() {
+    let place = Place::new();
+    let subjects: Subjects = (0..3).map(|subject| (subject, (10, 0))).collect();
+    // Each row points into the whole file, whose digest is not the same the next day.
+    let add = |of_inputs: &str, built: &[u32], carried: Option<&CarriedRows>| {
+        let build = build(2024, of_inputs, frame(2024, 1));
+        let contracts = Contracts::from([("test.place".to_owned(), with_warnings())]);
+        let staging = Staging::of(&place.home, &build.task_id, &build.entry.input_hash);
+        let stage = Stage::begin(&place.home, &contracts, build.task_id, build.entry).unwrap();
+        let mut rows = rows_of(&subjects, |subject| built.contains(&subject));
+        rows.with_column(pointers(&vec![&[0, 0, 10, 20][..]; rows.height()]).into()).unwrap();
+        stage.add(table(rows), &inputs(of_inputs), Some(&lineage(&subjects)), carried)?;
+        Ok::<_, pubdata::error::Error>(Bytes::from(staging.part(&stage.parts()[0].part.path).unwrap().unwrap()))
+    };
+    let published = add("one", &[0, 1, 2], None).unwrap();
+    let kept = || kept_of(&published, &BTreeSet::from([0, 1]));
+    assert!(add("one", &[2], Some(&kept())).unwrap() == published);
+    let error = add("two", &[2], Some(&kept())).unwrap_err().to_string();
+    assert!(error.contains("which is not an input of this build"), "{error}");
+}
+
 /// Rows whose subject the part was not made from would be carried by nobody.
 #[test]
 fn rows_of_a_subject_that_the_part_was_not_made_from_are_refused() {
