@@ -39,24 +39,48 @@ pub fn subject_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 
-/// The rows of each subject, which are together.
+/// The rows of each subject, which are together: the end of those of one is looked for in steps that double, and then between the last two.
 ///
 /// # Errors
 /// As [`record_ids`].
 pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
-    let mut runs: Vec<(&str, Range<usize>)> = Vec::new();
-    // Of most ids one comparison says that they are of the same subject as the one before.
-    let mut beginning = "";
-    for (row, id) in record_ids(batch)?.iter().enumerate() {
-        let id = id.unwrap_or_default();
-        let is_same = |subject: &str| (!beginning.is_empty() && id.starts_with(beginning)) || subject == subject_of(id);
-        match runs.last_mut().filter(|(last, _)| is_same(last)) {
-            Some((_, rows)) => rows.end = row + 1,
-            None => {
-                runs.push((subject_of(id), row..row + 1));
-                beginning = &id[..id.match_indices(':').nth(1).map_or(0, |(colon, _)| colon + 1)];
-            }
+    let ids = record_ids(batch)?;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < ids.len() {
+        let subject = subject_of(ids.value(start));
+        let is_same = |row: usize| subject_of(ids.value(row)) == subject;
+        let (mut last, mut step) = (start, 1);
+        while last + step < ids.len() && is_same(last + step) {
+            last += step;
+            step *= 2;
         }
+        let (mut end, mut other) = (last + 1, ids.len().min(last + step));
+        while end < other {
+            let middle = end.midpoint(other);
+            if is_same(middle) { end = middle + 1 } else { other = middle }
+        }
+        runs.push((subject, start..end));
+        start = end;
     }
     Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_a_subject_are_found_however_many_it_has() {
+        for lengths in [&[][..], &[1], &[2, 1, 1], &[1, 7, 8, 9, 1], &[100, 3, 64, 65, 63, 1, 1, 2], &[1_000]] {
+            let ids = lengths.iter().enumerate().flat_map(|(subject, rows)| (0..*rows).map(move |row| format!("a.b:{subject:03}:{row}")));
+            let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ids));
+            let batch = RecordBatch::try_from_iter([("record_id", ids)]).unwrap();
+            let found: Vec<(String, usize)> = runs_by_subject(&batch).unwrap().into_iter().map(|(subject, rows)| (subject.to_owned(), rows.len())).collect();
+            let expected: Vec<(String, usize)> = lengths.iter().enumerate().map(|(subject, rows)| (format!("{subject:03}"), *rows)).collect();
+            assert_eq!(found, expected);
+        }
+    }
 }
