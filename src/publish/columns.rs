@@ -39,7 +39,8 @@ pub fn subject_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 
-/// The rows of each subject, which are together: the end of those of one is looked for in steps that double, and then between the last two.
+/// The rows of each subject, which are together, since the order of a sharded dataset begins with it: the end of those of one is looked for in steps
+/// that double, and then between the last two.
 ///
 /// # Errors
 /// As [`record_ids`].

@@ -53,9 +53,9 @@ impl<'a> KnownShard<'a> {
 /// Parts of a shard in the last release, as far as they were read, by dataset.
 #[derive(Default)]
 pub(super) struct Before<'a> {
-    /// Each checked against the manifest; none where rows are taken over.
+    /// Each checked against the manifest.
     parts: BTreeMap<&'a str, Bytes>,
-    /// Rows of parts that are taken over.
+    /// Their rows that are taken over, where some are.
     kept: BTreeMap<String, CarriedRows>,
 }
 
