@@ -74,7 +74,10 @@ fn wrong(listening: &Listening, interpreter: &Path, block: &Block, printed: Opti
         answer
     };
     match printed {
-        Some(printed) if printed.language == "json" => difference(&serde_json::from_str(&printed.text).unwrap(), &answer(), ""),
+        Some(printed) if printed.language == "json" => match serde_json::from_str(&printed.text) {
+            Ok(printed) => difference(&printed, &answer(), ""),
+            Err(said) => Some(format!("what is printed is not JSON: {said}")),
+        },
         Some(printed) => (printed.text.trim() != answered.trim()).then(|| format!("`{}` is printed, `{}` is answered", printed.text.trim(), answered.trim())),
         // A problem is never left unsaid.
         None => answer().get("code").map(|code| format!("it fails with {code}")),
