@@ -64,7 +64,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
     }
     let plans = Plans::load(&global.files()?)?;
     if !matches!(arguments.command, KeysCommand::Create { .. }) {
-        global.needs_store()?;
+        global.needs_home()?;
     }
     let home = global.home()?;
     let store = SharedStore::open(&home, global.store.as_deref())?;

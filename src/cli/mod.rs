@@ -352,14 +352,19 @@ impl Global {
 
     /// The home and the releases, for looking only.
     fn looking(&self) -> Result<(Home, Releases)> {
+        self.needs_home()?;
+        let home = self.home()?;
+        let releases = Releases::open(&home, self.store.as_deref())?;
+        Ok((home, releases))
+    }
+
+    /// Refuses a home, or a store, that is not there.
+    fn needs_home(&self) -> Result<()> {
         if self.store.is_none() && !self.home.is_dir() {
             return Err(Error::config(format!("there is no home at {}", self.home.display()))
                 .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
         }
-        self.needs_store()?;
-        let home = self.home()?;
-        let releases = Releases::open(&home, self.store.as_deref())?;
-        Ok((home, releases))
+        self.needs_store()
     }
 
     /// Refuses a store in a folder that is not there: only who writes releases makes one.

@@ -170,22 +170,24 @@ impl Partial {
                 }
             });
             let from = *len;
-            loop {
+            let mut copy = || loop {
                 let mut piece = free.try_recv().unwrap_or_default();
                 piece.resize(COPIED_AT_A_TIME, 0);
                 let length = source.read(&mut piece).map_err(|error| Error::fetch(format!("cannot be read: {error}")))?;
                 if length == 0 {
-                    break;
+                    return Ok(*len - from);
                 }
                 piece.truncate(length);
                 (&*file).write_all(&piece).at("write", path)?;
                 *len += length as u64;
                 copied.send(piece).map_err(|_| Error::store(format!("hashing {} was stopped", path.display())))?;
-            }
+            };
+            let outcome = copy();
+            // Told before whatever else went wrong: the kernel says once that it lost what was written.
             if let Some(synced) = synced {
                 synced.join().expect("nothing panics while syncing").at("make durable", path)?;
             }
-            Ok(*len - from)
+            outcome
         })
     }
 

@@ -46,7 +46,7 @@ pub struct Verdict {
     pub frame: DataFrame,
     /// One finding per record and broken rule, sorted.
     pub quarantine: Vec<Issue>,
-    /// Counts for the manifest. A record that breaks several rules counts once, under the first of them.
+    /// Counts for the manifest. A record that breaks several rules counts once, under the first of them by name.
     pub report: PartReport,
     /// Pointer numbers, four each, of all rows of the sources that the records set aside here were made from.
     pub quarantined_pointers: Vec<u64>,
@@ -131,11 +131,13 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let keys::Distinct { frame, dropped: repeated, is_rising, .. } = distinct;
     let of_rules = invariants::check(contract, &frame, &breaches)?;
     breaches.extend(of_rules);
-    let (to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
+    let (mut to_quarantine, to_warn): (Vec<Breach>, Vec<Breach>) = breaches.into_iter().partition(|breach| breach.severity == contract::Severity::Quarantine);
 
     issues.sort_by(|a, b| (&a.record, &a.pointer, &a.code, &a.detail, &a.source_text).cmp(&(&b.record, &b.pointer, &b.code, &b.detail, &b.source_text)));
     let mut quarantined = count_records(&issues);
     let mut is_kept = vec![true; frame.height()];
+    // In the order in which findings stand that are carried over: a record counts under the same rule tonight and tomorrow.
+    to_quarantine.sort_by(|a, b| (a.row, &a.code).cmp(&(b.row, &b.code)));
     for breach in &to_quarantine {
         if std::mem::replace(&mut is_kept[breach.row], false) {
             *quarantined.entry(breach.code.clone()).or_insert(0) += 1;

@@ -1,8 +1,9 @@
 //! Registrants and filings: what the fixtures show one by one, archives with damaged members, and a night after a night.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pubdata::declared::DeclarationFiles;
+use pubdata::ids::Digest;
 use pubdata::run::{ExitCode, RunReport};
 use pubdata::store::Record;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::publisher::archive;
 use crate::support::{case_sources, files_below, project, rows_below, run_here, settings};
 
 const ARCHIVE: &str = "www.sec.gov/Archives/edgar/daily-index/bulkdata/submissions.zip";
+const INDEX: &str = "www.sec.gov/Archives/edgar/full-index/2023/QTR1/xbrl.idx";
 
 fn columns(published: &Published, record_id: &str, names: &[&str]) -> Value {
     let (record, _) = &published.datasets[record_id.split(':').next().unwrap()][record_id];
@@ -117,10 +119,15 @@ async fn what_may_be_a_persons_is_not_published() {
 
 /// Publishes an archive of these members over the lists and the index of the basic case, in `home`.
 async fn publish_members(home: &Path, members: &[(&str, &[u8])]) -> RunReport {
+    publish_over_basic(home, ARCHIVE, &archive(members)).await
+}
+
+/// Publishes the basic case with another content of one file, in `home`.
+async fn publish_over_basic(home: &Path, file: &str, content: &[u8]) -> RunReport {
     let mirror = tempfile::tempdir().unwrap();
-    let file = mirror.path().join(ARCHIVE);
+    let file = mirror.path().join(file);
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(file, archive(members)).unwrap();
+    std::fs::write(file, content).unwrap();
     std::fs::write(mirror.path().join(".pubdata-mirror"), "sample = true\n").unwrap();
     let path = "pipelines/sec/submissions.toml";
     let declared = std::fs::read_to_string(project(path)).unwrap();
@@ -151,6 +158,12 @@ fn borrowed(members: &[(String, String)]) -> Vec<(&str, &[u8])> {
 
 fn rows(home: &TempDir, report: &RunReport, dataset_id: &str) -> std::collections::BTreeMap<String, Record> {
     rows_below(&home.path().join("releases").join(report.release_id.as_ref().unwrap().as_str()).join(dataset_id))
+}
+
+fn parts(home: &TempDir, report: &RunReport) -> Vec<(PathBuf, Vec<u8>)> {
+    let release = home.path().join("releases").join(report.release_id.as_ref().unwrap().as_str());
+    let parts = files_below(&release).into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "parquet"));
+    parts.map(|file| (file.strip_prefix(&release).unwrap().to_owned(), std::fs::read(file).unwrap())).collect()
 }
 
 fn edit(members: &mut [(String, String)], name: &str, from: &str, to: &str) {
@@ -220,13 +233,36 @@ async fn a_night_after_a_night_publishes_what_a_build_from_nothing_does() {
     let second = publish_members(home.path(), &borrowed(&tonight)).await;
     let alone = publish_members(afresh.path(), &borrowed(&tonight)).await;
     assert_eq!(second.release_id, alone.release_id);
-    let parts = |home: &TempDir| {
-        let release = home.path().join("releases").join(second.release_id.as_ref().unwrap().as_str());
-        let parts = files_below(&release).into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "parquet"));
-        parts.map(|file| (file.strip_prefix(&release).unwrap().to_owned(), std::fs::read(file).unwrap())).collect::<Vec<_>>()
-    };
-    assert!(parts(&home) == parts(&afresh), "parts are carried over byte by byte or made the same again");
+    assert!(parts(&home, &second) == parts(&afresh, &alone), "parts are carried over byte by byte or made the same again");
     let registrants = rows(&home, &second, "sec.registrant");
     assert_eq!(registrants["sec.registrant:0000320193"].0["business_street_1"], "TWO APPLE PARK WAY");
     assert!(!registrants.contains_key("sec.registrant:0001494730"));
+}
+
+/// A quarter's index is published anew every night, with rows put between those of before.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_of_an_index_is_told_where_it_stands_tonight() {
+    let basic = std::fs::read_to_string(project("fixtures/sec/submissions/basic/source").join(INDEX)).unwrap();
+    // In another registrant's folder, and cut short.
+    let (elsewhere, short) = ("9900900|ELSEWHERE LP|10-K|2023-03-01|edgar/data/9900901/0009900901-23-000001.txt", "9900910|SHORT LP|10-K");
+    let first_night = format!("{basic}{elsewhere}\n{short}\n");
+    // Of a registrant in the bucket of the one and not of the other.
+    let new = "1000900|NEW LP|10-K|2023-03-30|edgar/data/1000900/0001000900-23-000001.txt";
+    let tonight = first_night.replacen("1000045|", &format!("{new}\n1000045|"), 1);
+    let (home, afresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = publish_over_basic(home.path(), INDEX, first_night.as_bytes()).await;
+    let second = publish_over_basic(home.path(), INDEX, tonight.as_bytes()).await;
+    let alone = publish_over_basic(afresh.path(), INDEX, tonight.as_bytes()).await;
+    for (report, index) in [(&first, &first_night), (&second, &tonight)] {
+        let quarantine = rows(&home, report, "pubdata.quarantine");
+        for (rule, row) in [("index_row_unreadable", elsewhere), ("malformed_record", short)] {
+            let (record, pointers) = quarantine.values().find(|(record, _)| record["rule"] == rule).unwrap_or_else(|| panic!("{rule}: {quarantine:#?}"));
+            let [pointer] = pointers.as_slice() else { panic!("{record:?} {pointers:?}") };
+            let (offset, length) = (usize::try_from(pointer.offset).unwrap(), usize::try_from(pointer.length).unwrap());
+            assert_eq!((&index[offset..offset + length], pointer.snapshot), (row, Digest::of(index.as_bytes())), "{rule}");
+            assert!(record["record_id"].as_str().unwrap().contains(&format!(":sec.xbrl_index@{offset}:")), "{record:?}");
+        }
+    }
+    assert_eq!(second.release_id, alone.release_id);
+    assert!(parts(&home, &second) == parts(&afresh, &alone));
 }

@@ -11,6 +11,7 @@ use pubdata::ids::ReleaseId;
 use pubdata::publish::fault::{FAULT_POINTS, VARIABLE};
 use pubdata::run::{ExitCode, RunReport, RunSettings, SubjectCounts, explained_diff};
 use pubdata::store::{self, Cause, DatasetDiff, RecordCause, RecordChange, ReleaseDiff};
+use serde_json::Value;
 
 use crate::publisher::Publisher;
 use crate::support::{Place, copy_folder, project, run_here, settings};
@@ -238,6 +239,33 @@ async fn findings_of_a_registrant_are_carried_over_with_it() {
     assert_eq!(report.tasks[0].quarantined_total(), 5);
     let from_nothing = nights.built_from_nothing().await;
     assert_eq!((release_id(&report), &report.tasks[0].quarantined), (release_id(&from_nothing), &from_nothing.tasks[0].quarantined));
+}
+
+/// A row of the year 2201 breaks a rule of its year and one of its filing date, which the alphabet has the other way round.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_carried() {
+    let nights = Nights::first().await;
+    nights.place.edit_archive(FACTS, |members| {
+        let member = members.get_mut("CIK0009900001.json").unwrap();
+        let known =
+            r#"{"start":"2024-01-01","end":"2024-12-31","val":2000000,"accn":"0009900001-25-000006","fy":2024,"fp":"FY","form":"10-K","filed":"2025-02-20"}"#;
+        let late = r#"{"start":"2201-01-01","end":"2201-12-31","val":7,"accn":"0009900001-02-000001","fy":2201,"fp":"FY","form":"10-K","filed":"2202-02-20"}"#;
+        *member = member.replace(known, &format!("{known},{late}"));
+    });
+    let settings = nights.settings(&nights.place.home(), DeclarationFiles::built_in());
+    let built = run_here(&settings).await;
+    let quarantine = nights.place.rows("pubdata.quarantine");
+    let of_value = quarantine.iter().filter(|(record_id, _)| record_id.contains("sec.financial_value") && record_id.contains("2201-"));
+    let rules: Vec<&Value> = of_value.map(|(_, (record, _))| &record["rule"]).collect();
+    assert_eq!(rules, ["filed_date_believable", "out_of_range"]);
+    nights.place.edit_archive(FACTS, |members| {
+        let member = members.get_mut("CIK0009901001.json").unwrap();
+        *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
+    });
+    let carried = run_here(&settings).await;
+    assert_eq!(subjects(&carried), SubjectCounts { built: 1, carried: REGISTRANTS - 2 });
+    assert_eq!(carried.tasks[0].quarantined, built.tasks[0].quarantined);
+    assert_eq!(release_id(&carried), release_id(&nights.built_from_nothing().await));
 }
 
 #[tokio::test(flavor = "multi_thread")]

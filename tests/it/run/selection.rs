@@ -76,7 +76,8 @@ fn a_selector_that_selects_nothing_is_refused() {
 #[test]
 fn who_only_looks_makes_no_home() {
     let place = Place::new();
-    for looking in [&["status"][..], &["releases", "list"], &["trace", "geo.geography:2025:zcta:90210"], &["verify"]] {
+    let of_keys = [&["keys", "list"][..], &["keys", "revoke", "k"], &["accept", "--list"]];
+    for looking in [&["status"][..], &["releases", "list"], &["trace", "geo.geography:2025:zcta:90210"], &["verify"]].into_iter().chain(of_keys) {
         let answer = place.pubdata(looking).expect(40);
         assert!(answer.stderr.contains(&format!("there is no home at {}", place.home().display())) && answer.stderr.contains("PUBDATA_HOME"), "{answer:#?}");
         assert!(!place.home().exists(), "{looking:?}");

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ids::{AccessionNumber, Cik, Digest};
 use crate::issue::{Issue, Severity};
 use crate::normalise::{Day, pointers, text};
-use crate::provenance::POINTERS;
+use crate::provenance::{POINTERS, SourcePointer};
 
 use super::{FILING, filing_record};
 
@@ -60,7 +60,7 @@ impl FilingIndex {
         let mut form_numbers = HashMap::new();
         for (number, snapshot) in context.snapshots(SOURCE) {
             let frame = context.read_snapshot(number, &snapshot, |plan| plan)?;
-            index.add(&frame, &mut form_numbers)?;
+            index.add(&frame, snapshot.sha256, &mut form_numbers)?;
             index.digests.insert(u16::try_from(number).map_err(|_| Error::format(format!("{SOURCE} has too many files")))?, snapshot.sha256);
         }
         index.rows.sort_unstable_by_key(|row| (row.cik, row.filed, row.accession, row.form, row.input, row.offset));
@@ -69,7 +69,7 @@ impl FilingIndex {
         Ok(index)
     }
 
-    fn add(&mut self, source: &SourceFrame, form_numbers: &mut HashMap<String, u16>) -> Result<()> {
+    fn add(&mut self, source: &SourceFrame, digest: Digest, form_numbers: &mut HashMap<String, u16>) -> Result<()> {
         for mut issue in source.issues(FILING) {
             let start = issue.source_text.as_deref().unwrap_or_default().split('|').next().unwrap_or_default();
             let cik = start.trim().parse().map_err(|_| Error::format(format!("{SOURCE}: a row does not begin with a CIK: {}", issue.detail)))?;
@@ -81,20 +81,24 @@ impl FilingIndex {
         let (ciks, names, forms) = (text(frame, "cik")?, text(frame, "name")?, text(frame, "form")?);
         let (dates, files) = (text(frame, "filed_date")?, text(frame, "file_name")?);
         for (row, pointer) in pointers(frame, POINTERS)?.into_iter().enumerate() {
-            let pointer = pointer.unwrap_or_default();
+            let Some([input, _, offset, length]) = pointer.as_deref().and_then(|pointer| pointer.first_chunk().copied()) else {
+                return Err(Error::format(format!("{SOURCE}: a row has no place")));
+            };
             let cik_text = ciks.get(row).unwrap_or_default();
             let cik: Cik = cik_text.parse().map_err(|error| Error::format(format!("{SOURCE}: {error}")))?;
             let filed = dates.get(row).and_then(|date| Day::from_iso(date.as_bytes()));
             let accession = files.get(row).and_then(|name| accession_of(name, cik));
-            let (Some(form), Some(filed), Some(accession), &[input, _, offset, length]) = (forms.get(row), filed, accession, pointer.as_slice()) else {
+            let (Some(form), Some(filed), Some(accession)) = (forms.get(row), filed, accession) else {
                 let seen = format!(
                     "form `{}`, date `{}`, file `{}`",
                     forms.get(row).unwrap_or_default(),
                     dates.get(row).unwrap_or_default(),
                     files.get(row).unwrap_or_default()
                 );
-                let record = format!("{}@{}", filing_record(cik, SOURCE), pointer.get(2).unwrap_or(&0));
-                self.unreadable.entry(cik).or_default().push(finding("index_row_unreadable", Severity::Quarantine, FILING, &record, seen));
+                let record = format!("{}@{offset}", filing_record(cik, SOURCE));
+                let pointer = SourcePointer { source_id: SOURCE.to_owned(), snapshot: digest, member: None, offset, length };
+                let issue = finding("index_row_unreadable", Severity::Quarantine, FILING, &record, seen);
+                self.unreadable.entry(cik).or_default().push(Issue { pointer: Some(pointer), ..issue });
                 continue;
             };
             let next = form_numbers.len();
@@ -131,10 +135,17 @@ impl FilingIndex {
         &self.rows[start..start + count]
     }
 
-    /// A row as it stands and its place, for the fingerprint: pointers are published too.
-    pub(super) fn source_text(&self, row: &IndexRow) -> String {
-        let digest = self.digests.get(&row.input).map(Digest::to_string).unwrap_or_default();
-        format!("index {digest} {} {} {} {}\n", row.offset, row.accession, row.filed, self.form(row))
+    /// A registrant's rows as they stand and their places, also of those that cannot be read, for the fingerprint: pointers are published too.
+    pub(super) fn source_text(&self, cik: Cik) -> String {
+        let readable = self.of(cik).iter().map(|row| {
+            let digest = self.digests.get(&row.input).map(Digest::to_string).unwrap_or_default();
+            format!("index {digest} {} {} {} {}\n", row.offset, row.accession, row.filed, self.form(row))
+        });
+        let unreadable = self.unreadable(cik).iter().map(|issue| {
+            let place = issue.pointer.as_ref().map(|pointer| format!("{} {}", pointer.snapshot, pointer.offset)).unwrap_or_default();
+            format!("unreadable {place} {} {}\n", issue.detail, issue.source_text.as_deref().unwrap_or_default())
+        });
+        readable.chain(unreadable).collect()
     }
 
     /// The form type as published.

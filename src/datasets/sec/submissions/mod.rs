@@ -147,14 +147,9 @@ impl Submissions {
         if let Some(tickers) = self.tickers.get(cik) {
             text.push_str(&tickers.source_text);
         }
-        for row in self.index.of(cik) {
-            text.push_str(&self.index.source_text(row));
-        }
+        text.push_str(&self.index.source_text(cik));
         if let Some(name) = self.index.name(cik) {
             text.push_str(&format!("name {name}\n"));
-        }
-        for issue in self.index.unreadable(cik) {
-            text.push_str(&format!("unreadable {} {}\n", issue.detail, issue.source_text.as_deref().unwrap_or_default()));
         }
         Digest::of(text.as_bytes())
     }
