@@ -14,7 +14,8 @@ use super::{StagedBuild, fault, part};
 use crate::contract::{Contract, Contracts};
 use crate::error::{Error, Result, ResultExt};
 use crate::ids::{Digest, ReleaseId};
-use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION, Manifest, Part, Releases, Staging};
+use crate::pipeline::Evidence;
+use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home, MANIFEST_FORMAT_VERSION, Manifest, Part, Releases, Staging, TaskEntry};
 
 /// What a task gives to the next release.
 #[derive(Debug, Clone)]
@@ -22,8 +23,26 @@ use crate::store::{ChannelAction, ChannelEntry, ChannelMove, DatasetEntry, Home,
 pub enum Contribution {
     /// A new build.
     Built(StagedBuild),
-    /// The parts of the channel's current release. `due` is what is known now of when the next editions are late, where it is.
-    Carried { task_id: String, due: Option<BTreeMap<String, Date>> },
+    /// The parts of the channel's current release, with what is told of the task now, where that is known.
+    Carried { task_id: String, told: Option<Told> },
+}
+
+/// What a release tells of a task that decides none of its bytes.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// When the next editions are late.
+    due: BTreeMap<String, Date>,
+    /// What the layouts of its sources are known from.
+    evidence: BTreeMap<String, Evidence>,
+    covers: Vec<String>,
+}
+
+impl Told {
+    /// As the entry of a build from nothing has it.
+    pub fn of(entry: &TaskEntry) -> Self {
+        let TaskEntry { due, evidence, covers, .. } = entry.clone();
+        Self { due, evidence, covers }
+    }
 }
 
 /// What a commit did.
@@ -122,7 +141,7 @@ pub async fn prepare(
                 staged.insert(build.task_id.clone(), build.place);
                 (build.task_id, build.entry, build.parts.into_iter().map(|staged| (staged.dataset_id, staged.part)).collect())
             }
-            Contribution::Carried { task_id, due } => {
+            Contribution::Carried { task_id, told } => {
                 let previous = current.as_ref().map(|current| &current.manifest);
                 let (mut entry, parts) = carry(previous, contracts, &task_id).context(|| format!("channel `{channel}`"))?;
                 // Rows of samples stay rows of samples, whatever else is built.
@@ -130,7 +149,9 @@ pub async fn prepare(
                     (entry.is_sample, is_sample) = (Some(true), true);
                 }
                 (entry.is_stale, entry.stale_reason) = (false, None);
-                entry.due = due.unwrap_or(entry.due);
+                if let Some(Told { due, evidence, covers }) = told {
+                    (entry.due, entry.evidence, entry.covers) = (due, evidence, covers);
+                }
                 (task_id, entry, parts)
             }
         };
@@ -184,7 +205,7 @@ pub fn refusal_to_carry(previous: Option<&Manifest>, contracts: &Contracts, task
     carry(previous, contracts, task_id).err().map(|error| error.to_string())
 }
 
-type CarriedTask = (crate::store::TaskEntry, Vec<(String, Part)>);
+type CarriedTask = (TaskEntry, Vec<(String, Part)>);
 
 fn carry(previous: Option<&Manifest>, contracts: &Contracts, task_id: &str) -> Result<CarriedTask> {
     let previous = previous.ok_or_else(|| Error::store(format!("there is no release yet to carry {task_id} from")))?;

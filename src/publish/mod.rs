@@ -2,7 +2,7 @@
 //! per release. Does not decide what is rebuilt (`run`) or whether data is good enough (`validate`).
 //!
 //! ```text
-//!   stage    frame → Arrow → Parquet; build.json last, durable      HOME/staging: a killed run starts from here again
+//!   stage    frame → Arrow → Parquet; build.json last, durable      HOME/staging: a killed run starts from here again, if it is judged by the same
 //!     │
 //!   write    parts into releases/<id>/: hard link, or staged bytes  without a manifest the release does not exist
 //!   verify   read each part back: hash, footer, rows
@@ -46,7 +46,7 @@ mod values;
 
 pub use batch::record_batch;
 pub use carried::{CarriedRows, EarlierPart};
-pub use commit::{Committed, Contribution, Outcome, Prepared, commit, prepare, refusal_to_carry};
+pub use commit::{Committed, Contribution, Outcome, Prepared, Told, commit, prepare, refusal_to_carry};
 pub use duckdb::duckdb_views;
 pub use operations::{PlannedMove, Pruned, ReleaseSummary, list, planned_promotion, planned_rollback, promote, prunable, prune, rollback};
 pub use part::verify as verify_part;

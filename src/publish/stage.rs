@@ -21,7 +21,7 @@ use crate::provenance::{Inputs, SourceRows};
 use crate::store::{Home, Part, PartReport, Staging, TaskEntry, part_path};
 
 /// Format of a staged build's description; another one is built again.
-pub const STAGED_FORMAT_VERSION: u32 = 1;
+pub const STAGED_FORMAT_VERSION: u32 = 2;
 
 /// One dataset partition as validation passed it: every contract column, sorted.
 #[derive(Debug, Clone)]
@@ -104,6 +104,8 @@ pub struct StagedPart {
 struct Description {
     format_version: u32,
     task_id: String,
+    /// What it was judged against besides its inputs; none where nobody said.
+    against: Option<Digest>,
     entry: TaskEntry,
     parts: Vec<StagedPart>,
 }
@@ -137,6 +139,7 @@ pub struct Stage<'a> {
     /// By dataset; none where there is nothing to compare with.
     compared: Option<Mutex<BTreeMap<String, TwoBuilds>>>,
     observer: Option<PartObserver>,
+    against: Option<Digest>,
 }
 
 /// What a dataset looks like in the last release and in the build that is being staged.
@@ -157,12 +160,30 @@ impl<'a> Stage<'a> {
         let staging = Staging::of(home, &task_id, &entry.input_hash);
         staging.begin()?;
         fault::point("stage.begun");
-        Ok(Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Home(staging)), parts: Mutex::default(), compared: None, observer: None })
+        Ok(Self {
+            contracts,
+            task_id,
+            entry,
+            place: Mutex::new(StagedAt::Home(staging)),
+            parts: Mutex::default(),
+            compared: None,
+            observer: None,
+            against: None,
+        })
     }
 
     /// Of parts that other machines have made and left in the store.
     pub fn gather(contracts: &'a Contracts, task_id: String, entry: TaskEntry) -> Self {
-        Self { contracts, task_id, entry, place: Mutex::new(StagedAt::Store(BTreeMap::new())), parts: Mutex::default(), compared: None, observer: None }
+        Self {
+            contracts,
+            task_id,
+            entry,
+            place: Mutex::new(StagedAt::Store(BTreeMap::new())),
+            parts: Mutex::default(),
+            compared: None,
+            observer: None,
+            against: None,
+        }
     }
 
     /// Takes a part that is at a key of the store.
@@ -204,6 +225,12 @@ impl<'a> Stage<'a> {
     #[must_use]
     pub fn comparing(mut self, is_compared: IsCompared) -> Self {
         self.compared = is_compared.0.then(Mutex::default);
+        self
+    }
+
+    /// Notes what the build is judged against, and may carry over from, besides its inputs.
+    pub fn judged_against(mut self, against: Option<Digest>) -> Self {
+        self.against = against;
         self
     }
 
@@ -376,7 +403,7 @@ impl<'a> Stage<'a> {
         fault::point("stage.parts_written");
         let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
         let place = self.place.into_inner().expect("nothing panics while holding it");
-        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, entry: self.entry, parts };
+        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, against: self.against, entry: self.entry, parts };
         if let StagedAt::Home(staging) = &place {
             staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
         }
@@ -386,11 +413,12 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Finds the build that an interrupted run left for these inputs. Anything less than a whole one, each file as it was written, is none.
+/// Finds the build that an interrupted run left for these inputs, judged against the same. Anything less than a whole one, each file as it was
+/// written, is none.
 ///
 /// # Errors
 /// `Store`, when the folder cannot be read.
-pub fn staged(home: &Home, task_id: &str, input_hash: &Digest) -> Result<Option<StagedBuild>> {
+pub fn staged(home: &Home, task_id: &str, input_hash: &Digest, against: Option<&Digest>) -> Result<Option<StagedBuild>> {
     let staging = Staging::of(home, task_id, input_hash);
     let Some(description) = staging.description()? else { return Ok(None) };
     let description: Description = match serde_json::from_slice(&description) {
@@ -402,6 +430,10 @@ pub fn staged(home: &Home, task_id: &str, input_hash: &Digest) -> Result<Option<
     };
     let is_this = description.format_version == STAGED_FORMAT_VERSION && description.task_id == task_id && description.entry.input_hash == *input_hash;
     if !is_this {
+        return Ok(None);
+    }
+    if description.against.as_ref() != against {
+        tracing::info!(task.id = task_id, "the staged build was judged against another release, or with other acceptances, and is made again");
         return Ok(None);
     }
     for StagedPart { part, .. } in description.parts.iter().filter(|staged| !staged.is_carried) {

@@ -10,6 +10,7 @@ use super::RunSettings;
 use super::declaration_faults::refuse_faults;
 use crate::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
 use crate::error::{Error, Result, ResultExt};
+use crate::ids::Digest;
 use crate::issue::{Issue, Severity, SourceFinding};
 use crate::normalise::pointers;
 use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
@@ -117,6 +118,8 @@ pub(super) struct ValidatedTables {
     pub(super) repeated: Vec<u64>,
     /// Why nothing may be published; empty when all may.
     pub(super) blocked: Vec<Refusal>,
+    /// What is to be told against the last release.
+    pub(super) notes: Vec<String>,
 }
 
 /// The rows a dataset had in a partition of the last release.
@@ -155,6 +158,15 @@ pub(super) fn names<'n>(task_id: &'n str, dataset_id: &'n str) -> [&'n str; 3] {
     [task_id, task_id.split('/').next().unwrap_or(task_id), dataset_id]
 }
 
+/// What a build is judged against, and may carry over from, besides what its input hash names: what the last release has of the task, and what
+/// people accept.
+pub(super) fn judged_against(settings: &RunSettings, previous: Option<&Manifest>, task_id: &str) -> Digest {
+    let entry = previous.and_then(|previous| previous.tasks.get(task_id)).map(|entry| entry.input_hash);
+    let parts = previous.into_iter().flat_map(|previous| previous.datasets.values()).flat_map(|dataset| &dataset.parts);
+    let parts: Vec<(&str, Digest)> = parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part.sha256)).collect();
+    Digest::of(serde_json::json!([entry, parts, settings.accepted]).to_string().as_bytes())
+}
+
 /// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
 pub(super) fn check(
     settings: &RunSettings,
@@ -175,6 +187,7 @@ pub(super) fn check(
         let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
         let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
         checked.blocked.extend(verdict.blocked);
+        checked.notes.extend(verdict.growth.into_iter().map(|note| format!("{dataset_id}: {note}")));
         checked.quarantined_pointers.extend(verdict.quarantined_pointers);
         checked.repeated.extend(verdict.repeated);
         if !verdict.quarantine.is_empty() {

@@ -33,6 +33,9 @@ pub(super) fn reasons(
         match previous.inputs.iter().find(same) {
             None => reasons.push(format!("new source file {}", snapshot.url)),
             Some(known) if known.sha256 != snapshot.sha256 => reasons.push(format!("source changed: {}", snapshot.url)),
+            Some(known) if (&known.url, &known.source_version) != (&snapshot.url, &snapshot.source_version) => {
+                reasons.push(format!("the same bytes as {} {}, now {} {}", known.source_version, known.url, snapshot.source_version, snapshot.url));
+            }
             Some(known) => reasons.extend(other_date(known, snapshot)),
         }
     }
@@ -87,8 +90,9 @@ pub(super) fn entry(
     }
     let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
-    let digests: Vec<(&str, &BTreeMap<String, String>, Digest)> = inputs.iter().map(|input| (input.source_id.as_str(), &input.keys, input.sha256)).collect();
-    let mut decides = vec![serde_json::json!([task.task_id, digests, declaration_hash, contracts_hash, code_version, is_sample])];
+    // Address and version too: the release names them, and rows may.
+    let files: Vec<_> = inputs.iter().map(|input| (&input.source_id, &input.keys, input.sha256, &input.url, &input.source_version)).collect();
+    let mut decides = vec![serde_json::json!([task.task_id, files, declaration_hash, contracts_hash, code_version, is_sample])];
     // What nobody has seen is not judged by its totals until it is confirmed.
     decides.extend((layout_evidence != LayoutEvidence::File).then(|| serde_json::json!(layout_evidence)));
     // A date that a person stated is part of what the release says.

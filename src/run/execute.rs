@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::build::{QUARANTINE, caught};
+use super::build::{QUARANTINE, caught, judged_against};
 use super::by_hand::{withdrawn_in, word_on};
 use super::exit_code::ExitCode;
 use super::findings;
@@ -20,7 +20,7 @@ use crate::ids::ReleaseId;
 use crate::issue::SourceFinding;
 use crate::pipeline::Declaration;
 use crate::provenance::{Obtained, Snapshot};
-use crate::publish::{self, Contribution, Outcome, StagedBuild};
+use crate::publish::{self, Contribution, Outcome, StagedBuild, Told};
 use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, TaskEntry, Unrenewed, without_folders};
 use crate::validate::is_above_warning_level;
 
@@ -141,7 +141,7 @@ pub(super) async fn carry_out(
 ) -> Result<RunReport> {
     observer.planned(plan);
     let mut reports = Vec::new();
-    let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), due: None }).collect();
+    let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), told: None }).collect();
     for task in &plan.tasks {
         let (report, contribution) = perform(settings, plan, task, build, observer)?;
         observer.built(&report);
@@ -153,7 +153,10 @@ pub(super) async fn carry_out(
         (None, "nothing", plan.is_sample)
     } else {
         let contracts = &settings.declarations.contracts;
-        let prepared = publish::prepare(&settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await?;
+        let prepared = publish::prepare(&settings.releases, contracts, &settings.channel, contributions, plan.is_sample, run_id, &now).await;
+        // Looked at afterwards: what the channel is now it was when the release was composed. That it moved also explains what else failed.
+        settings.releases.refuse_moved(&settings.channel, plan.generation).await?;
+        let prepared = prepared?;
         let texts = declared_texts(settings, prepared.manifest())?;
         let committed = prepared.with_declarations(texts).publish(&settings.home, &settings.releases).await?;
         let outcome = match committed.outcome {
@@ -226,8 +229,8 @@ fn perform(
     build: BuildTask<'_>,
     observer: &SharedObserver,
 ) -> Result<(TaskReport, Option<Contribution>)> {
-    let due = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(|entry| entry.due.clone());
-    let carried = Contribution::Carried { task_id: task.task_id.clone(), due };
+    let told = task.entry.as_ref().filter(|_| task.state == TaskState::Fresh).map(Told::of);
+    let carried = Contribution::Carried { task_id: task.task_id.clone(), told };
     let mut report = TaskReport {
         is_optional: task.is_optional,
         late_since: task.late_since,
@@ -246,7 +249,9 @@ fn perform(
         (TaskState::Stale(_), Some(entry)) => {
             observer.building(&task.task_id);
             let begun = Instant::now();
-            let built = match publish::staged(&settings.home, &task.task_id, &entry.input_hash)? {
+            let against = judged_against(settings, plan.current.as_ref(), &task.task_id);
+            let left = publish::staged(&settings.home, &task.task_id, &entry.input_hash, Some(&against))?;
+            let built = match left.filter(|_| !settings.is_forced) {
                 Some(staged) => {
                     report.outcome = "resumed";
                     Ok(staged)

@@ -36,6 +36,8 @@ pub struct Plan {
     pub untouched: Vec<String>,
     /// The release the channel points at.
     pub current: Option<Manifest>,
+    /// The channel's generation; none when it does not exist yet.
+    pub generation: Option<u64>,
     /// Whether the sources are a mirror of samples: row floors do not apply.
     pub is_sample: bool,
 }
@@ -110,9 +112,9 @@ impl Candidate<'_> {
 /// # Errors
 /// `Config`, when a selector matches nothing; `Store`, when our own files cannot be read.
 pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<Plan> {
-    let current = match settings.releases.channel(&settings.channel).await? {
-        Some(entry) => Some(settings.releases.manifest(&entry.release_id).await?),
-        None => None,
+    let (current, generation) = match settings.releases.channel(&settings.channel).await? {
+        Some(entry) => (Some(settings.releases.manifest(&entry.release_id).await?), Some(entry.generation)),
+        None => (None, None),
     };
     let fetcher = fetcher(settings)?;
     if !settings.is_offline {
@@ -158,7 +160,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         is_declared && !tasks.iter().any(|task| task.task_id == **task_id)
     });
     let untouched = untouched.map(|(task_id, _)| task_id.clone()).collect();
-    Ok(Plan { tasks, sources, untouched, current, is_sample })
+    Ok(Plan { tasks, sources, untouched, current, generation, is_sample })
 }
 
 /// Fetches the candidates' files, and earlier ones where the newest are not there yet.

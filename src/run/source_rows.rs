@@ -165,6 +165,7 @@ mod tests {
             quarantined_pointers: [at(30), at(40)].concat(),
             repeated: at(50).to_vec(),
             blocked: Vec::new(),
+            notes: Vec::new(),
         };
         let left_out = [("replaced", [at(70), at(0)].concat())];
         let uses = RowUses::of(&checked, &left_out, &inputs()).unwrap();

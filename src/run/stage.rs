@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, names, refused, rows_of};
+use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, judged_against, names, refused, rows_of};
 use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask};
 use super::source_rows::RowUses;
@@ -46,6 +46,7 @@ pub(super) fn build_and_stage(
         previous,
         observer: Some(observer),
         is_sharded: false,
+        against: Some(judged_against(settings, plan.current.as_ref(), &task.task_id)),
     };
     let (tables, inputs, read) = match build(settings, declaration, task.partition.clone(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
@@ -59,7 +60,7 @@ pub(super) fn build_and_stage(
     };
     let in_units = in_units(believed);
     let stage = Stage::begin(&settings.home, &settings.declarations.contracts, task.task_id.clone(), entry.clone())?;
-    let stage = stage.comparing(IsCompared(in_units.compared().is_some())).observed_by(settings.part_observer.as_ref());
+    let stage = stage.judged_against(in_units.against).comparing(IsCompared(in_units.compared().is_some())).observed_by(settings.part_observer.as_ref());
     let unit = in_units.add_whole(&stage, tables, &inputs, &read)?;
     in_units.finish_whole(stage, unit, &read.by_source(), &issues_file)
 }
@@ -75,7 +76,7 @@ impl TaskInUnits<'_> {
         let totals = Totals { expectations: &expectations(settings, declaration, task_id, self.entry), previous_rows: &previous_rows };
         let checked = check(settings, task_id, tables, inputs, Some(&totals), self.is_sample)?;
         let rows = RowUses::of(&checked, &read.left_out, inputs)?;
-        let ValidatedTables { tables, issues, mut blocked, .. } = checked;
+        let ValidatedTables { tables, issues, mut blocked, notes, .. } = checked;
         if blocked.is_empty() {
             tables.into_iter().try_for_each(|table| stage.add(table, inputs, None, None))?;
             if let Some(before) = self.compared() {
@@ -83,7 +84,7 @@ impl TaskInUnits<'_> {
                 blocked = drift::judge(settings, declaration, task_id, stage);
             }
         }
-        Ok(WorkUnit { issues, blocked, rows, findings: read.findings(&settings.declarations), ..WorkUnit::default() })
+        Ok(WorkUnit { issues, blocked, rows, findings: read.findings(&settings.declarations), notes, ..WorkUnit::default() })
     }
 
     /// Writes what was found, and the description of the build where it may be published. `read` are the rows of each source.
@@ -95,7 +96,7 @@ impl TaskInUnits<'_> {
             return Err(refused(self.task_id, unit.blocked, issues_file));
         }
         let staged = stage.finish(unit.rows.account(self.declaration, read), unit.findings.into_iter().collect())?;
-        Ok(BuiltTask { staged, notes: Vec::new(), subjects: None })
+        Ok(BuiltTask { staged, notes: unit.notes, subjects: None })
     }
 }
 

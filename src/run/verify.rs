@@ -13,7 +13,7 @@ use super::{RunSettings, current_manifest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::ReleaseId;
 use crate::publish::{self, Contribution};
-use crate::store::{self, Home, Manifest, Snapshots, TaskEntry};
+use crate::store::{self, Home, Manifest, Part, Snapshots, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
 #[derive(Debug, Serialize)]
@@ -67,8 +67,9 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     }
     let snapshots = Snapshots::look(&settings.home);
     let mut inputs: Vec<&crate::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
-    inputs.sort_by_key(|input| (&input.source_id, input.sha256));
-    inputs.dedup_by_key(|input| (&input.source_id, input.sha256));
+    // Equal bytes of several addresses are several files.
+    inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
+    inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     for snapshot in &inputs {
         problems.extend(snapshots.damage(snapshot)?);
     }
@@ -145,18 +146,24 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
 }
 
 /// What of a task comes out otherwise.
-fn differences(manifest: &Manifest, rebuilt: &Manifest, task_id: &str, entry: &TaskEntry) -> Vec<String> {
+fn differences<'m>(manifest: &'m Manifest, rebuilt: &'m Manifest, task_id: &str, entry: &TaskEntry) -> Vec<String> {
     let mut differences = Vec::new();
-    for (dataset_id, dataset) in &manifest.datasets {
-        for part in dataset.parts.iter().filter(|part| part.task_id == task_id) {
-            let again = rebuilt.datasets.get(dataset_id).and_then(|dataset| dataset.parts.iter().find(|candidate| candidate.path == part.path));
-            match again {
-                None => differences.push(format!("{} is not made again", part.path)),
-                Some(again) if again.sha256 != part.sha256 => differences.push(format!("{} comes out with other bytes", part.path)),
-                Some(_) => {}
+    let parts = |manifest: &'m Manifest| -> BTreeMap<&'m str, &'m Part> {
+        let parts = manifest.datasets.values().flat_map(|dataset| &dataset.parts);
+        parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part)).collect()
+    };
+    let (before, again) = (parts(manifest), parts(rebuilt));
+    for (path, part) in &before {
+        match again.get(path) {
+            None => differences.push(format!("{path} is not made again")),
+            Some(again) if again.sha256 != part.sha256 => differences.push(format!("{path} comes out with other bytes")),
+            Some(again) if again != part => {
+                differences.push(format!("{path} has the same bytes, and the manifest says otherwise of it: counts, notes or keys"));
             }
+            Some(_) => {}
         }
     }
+    differences.extend(again.keys().filter(|path| !before.contains_key(*path)).map(|path| format!("{path} is made, and the release has none")));
     if rebuilt.tasks.get(task_id).is_none_or(|again| again.source_rows != entry.source_rows) {
         differences.push(format!("what became of the rows that {task_id} read comes out otherwise"));
     }
@@ -177,7 +184,7 @@ pub(super) fn built_again(
 ) -> Result<publish::StagedBuild> {
     let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
     let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
-    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None, is_sharded: false };
+    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous: None, observer: None, is_sharded: false, against: None };
     let (tables, inputs, read) = match build(settings, declaration, entry.partition.values().next().cloned(), entry, None)? {
         BuildOutput::Tables(tables, inputs, read) => (tables, inputs, read),
         BuildOutput::Sharded(prepared) => {
@@ -189,4 +196,48 @@ pub(super) fn built_again(
     let totals = Totals { expectations: &expectations(settings, declaration, task_id, entry), previous_rows: &|_, _| None };
     let checked = check(settings, task_id, tables, &inputs, Some(&totals), is_sample)?;
     publish::stage(scratch, &settings.declarations.contracts, whole(settings, task_id, entry, declaration, checked, inputs, &read)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ids::Digest;
+
+    fn manifest(parts: &Value) -> Manifest {
+        let digest = Digest::of(b"input");
+        let task = json!({
+            "pipeline_id": "test.places", "partition": {}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
+            "code_version": "1.2.3+a.2", "inputs": [], "is_stale": false, "stale_reason": null, "publisher": "Example", "licence": "CC0-1.0",
+            "homepage": "https://example.org/", "cadence_days": 365, "covers": [], "built_at": "2026-01-02T03:04:05Z",
+        });
+        let manifest = json!({
+            "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false, "tasks": {"test.places": task},
+            "datasets": {"test.place": {"schema_version": "1.0.0", "parts": parts}}, "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
+        });
+        serde_json::from_value(manifest).unwrap()
+    }
+
+    fn part(path: &str, bytes: &str, quarantined: Value) -> Value {
+        json!({
+            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::of(bytes.as_bytes()), "key_range": null,
+            "report": {"quarantined": quarantined, "warnings": {}, "notes": []},
+        })
+    }
+
+    #[test]
+    fn whatever_of_a_part_is_hashed_is_told_when_it_comes_out_otherwise() {
+        let before = manifest(&json!([part("a", "one", json!({})), part("b", "two", json!({"out_of_range": 1})), part("c", "three", json!({}))]));
+        let rebuilt = manifest(&json!([part("a", "other", json!({})), part("b", "two", json!({"unknown_category": 1})), part("d", "four", json!({}))]));
+        let told = |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
+        let expected = [
+            "a comes out with other bytes",
+            "b has the same bytes, and the manifest says otherwise of it: counts, notes or keys",
+            "c is not made again",
+            "d is made, and the release has none",
+        ];
+        assert_eq!(told(&rebuilt), expected);
+        assert_eq!(told(&before), Vec::<String>::new());
+    }
 }

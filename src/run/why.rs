@@ -216,12 +216,12 @@ impl Explained<'_> {
             }
             let old = self.rows(self.old, before).await?;
             let new = self.rows(self.new, after).await?;
-            let columns = old.as_ref().zip(new.as_ref()).map(|(old, new)| old.columns_shared_with(new)).unwrap_or_default();
+            let columns = shared_columns(&old, &new);
             let steps = match before.filter(|before| before.task_id != part.task_id) {
                 Some(_) => vec![(vec![RecordCause::TaskRemoved, RecordCause::TaskAdded], None)],
-                None => self.changes(dataset_id, part, (before, &old), (after, &new), &columns).await?,
+                None => self.changes(dataset_id, part, (before, &old), (after, &new), columns.as_deref()).await?,
             };
-            let changes = changes_of_records(old.as_ref(), new.as_ref(), &columns)?;
+            let changes = changes_of_records(old.as_ref(), new.as_ref(), &columns.unwrap_or_default())?;
             for (record_id, change) in &changes {
                 let causes = causes_of(&steps, record_id, *change);
                 let count = counts.entry(causes.clone()).or_insert_with(|| CausedChanges { causes: causes.clone(), ..CausedChanges::default() });
@@ -240,14 +240,14 @@ impl Explained<'_> {
         Ok(())
     }
 
-    /// What each step changed in a part.
+    /// What each step changed in a part, as far as some columns go; those that both sides of the step have, where it is not in both releases.
     async fn changes(
         &self,
         dataset_id: &str,
         part: &Part,
         (before, old): (Option<&Part>, &Option<PartRows>),
         (after, new): (Option<&Part>, &Option<PartRows>),
-        columns: &[String],
+        columns: Option<&[String]>,
     ) -> Result<Vec<StepChanges>> {
         if self.chain.builds.is_empty() {
             return Ok(self.chain.steps.iter().map(|step| (step.clone(), None)).collect());
@@ -259,7 +259,8 @@ impl Explained<'_> {
                 Some(build) => self.built(build, dataset_id, part).await?,
                 None => (after.map(|part| part.sha256), new.clone()),
             };
-            let changed = if digest == last_digest { HashMap::new() } else { changes_of_records(last.as_ref(), next.as_ref(), columns)? };
+            let columns = columns.map(<[String]>::to_vec).or_else(|| shared_columns(&last, &next)).unwrap_or_default();
+            let changed = if digest == last_digest { HashMap::new() } else { changes_of_records(last.as_ref(), next.as_ref(), &columns)? };
             changes.push((step.clone(), Some(changed)));
             (last_digest, last) = (digest, next);
         }
@@ -292,6 +293,11 @@ impl Explained<'_> {
         let files = changed.iter().flat_map(|(from, to)| [*from, *to]).flatten();
         Ok(files.filter(|file| source_ids.contains(&file.source_id)).map(|file| file.url.clone()).collect())
     }
+}
+
+/// The columns that two versions of a part both have; none where one has no such part.
+fn shared_columns(earlier: &Option<PartRows>, later: &Option<PartRows>) -> Option<Vec<String>> {
+    earlier.as_ref().zip(later.as_ref()).map(|(earlier, later)| earlier.columns_shared_with(later))
 }
 
 /// The causes of what became of a record: of each step that changed its values, or, where those are the same, what it points to.

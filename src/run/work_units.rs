@@ -13,6 +13,7 @@ use super::side_by_side::side_by_side;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver, drift};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ids::Digest;
 use crate::issue::{Issue, SourceFinding};
 use crate::pipeline::Declaration;
 use crate::publish::{IsCompared, Stage, StagedBuild, StagedPart};
@@ -31,6 +32,8 @@ pub(super) struct TaskInUnits<'a> {
     pub(super) observer: Option<&'a SharedObserver>,
     /// Whether its units are shards, of which some are carried over.
     pub(super) is_sharded: bool,
+    /// What it is judged against ([`judged_against`]); none where no later run takes it up.
+    pub(super) against: Option<Digest>,
 }
 
 /// A build on disk, and what is to be told about it that stands in none of its parts.
@@ -53,6 +56,8 @@ pub(super) struct WorkUnit {
     pub(super) carried_subjects: BTreeSet<String>,
     pub(super) rows: RowUses,
     pub(super) findings: Vec<SourceFinding>,
+    /// On totals, of a task that is built at once: those of others are judged when all their units are there.
+    pub(super) notes: Vec<String>,
 }
 
 /// What the units have come to so far.
@@ -124,6 +129,7 @@ impl TaskInUnits<'_> {
         issues_file: Option<&Path>,
     ) -> Result<(BuiltTask, usize)> {
         let stage = Stage::begin(home, &self.settings.declarations.contracts, self.task_id.to_owned(), self.entry.clone())?;
+        let stage = stage.judged_against(self.against);
         self.fill(stage.observed_by(self.settings.part_observer.as_ref()), units, read, build, issues_file)
     }
 
@@ -193,7 +199,7 @@ impl TaskInUnits<'_> {
             let totals =
                 judge_totals(expected, dataset_id, &Counts { rows, quarantined: &quarantined, warnings: &warnings }, example, previous_rows, self.is_sample);
             blocked.extend(totals.blocked);
-            notes.extend(totals.notes.into_iter().map(|note| format!("{dataset_id}: {note}")));
+            notes.extend(totals.notes.into_iter().chain(totals.growth).map(|note| format!("{dataset_id}: {note}")));
         }
         (blocked, notes)
     }

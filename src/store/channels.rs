@@ -98,6 +98,17 @@ impl Releases {
         .hint("run again: it will start from what the other publisher made"))
     }
 
+    /// Refuses a channel that has moved since it was at a generation (none: it did not exist).
+    ///
+    /// # Errors
+    /// `Busy`, naming what moved it; `Store`, when the channel cannot be read.
+    pub async fn refuse_moved(&self, name: &str, since: Option<u64>) -> Result<()> {
+        let Some(entry) = self.channel(name).await?.filter(|entry| Some(entry.generation) != since) else { return Ok(()) };
+        let run = entry.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
+        Err(Error::new(ErrorKind::Busy, format!("channel `{name}` was moved to {}{run} at {}, after this run was planned", entry.release_id, entry.moved_at))
+            .hint("run again: it will start from what the channel points at now"))
+    }
+
     async fn generations(&self, name: &str) -> Result<Vec<u64>> {
         let names = self.store.file_names(&folder(name)?).await?;
         let mut generations: Vec<u64> = names.iter().filter_map(|name| name.strip_suffix(".json")?.parse().ok()).collect();

@@ -21,7 +21,7 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
     let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns } = checked;
     let at_place = |refusal: Refusal| Refusal { message: format!("{place}: {}", refusal.message), ..refusal };
     let mut blocked: Vec<Refusal> = blocking.into_iter().map(at_place).collect();
-    let mut is_above_warning_level = false;
+    let (mut growth, mut is_above_warning_level) = (Vec::new(), false);
     if let Some(expectations) = expectations {
         let rows = frame.height() as u64;
         let example = |rule: &str| quarantine.iter().find(|issue| issue.code == rule).map(example_of);
@@ -29,6 +29,7 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
         let totals = judge_totals(expectations, place, &counts, example, previous_rows, is_sample);
         blocked.extend(totals.blocked);
         notes.extend(totals.notes);
+        growth = totals.growth;
         is_above_warning_level = self::is_above_warning_level(expectations, rows, &quarantined);
     }
     Verdict {
@@ -38,6 +39,7 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
         quarantined_pointers,
         repeated,
         blocked,
+        growth,
         is_above_warning_level,
     }
 }
@@ -63,8 +65,10 @@ pub struct Counts<'a> {
 pub struct Totals {
     /// Why it must not be published; empty when it may.
     pub blocked: Vec<Refusal>,
-    /// Ceilings that were passed.
+    /// Ceilings of rows that were passed.
     pub notes: Vec<String>,
+    /// Ceilings of growth since the last release that were passed.
+    pub growth: Vec<String>,
 }
 
 /// Decides from the totals of a task's dataset whether it may be published. Floors of absolute size are lifted for samples; the contract
@@ -77,7 +81,7 @@ pub fn judge_totals(
     previous_rows: Option<u64>,
     is_sample: bool,
 ) -> Totals {
-    let Totals { mut blocked, mut notes } = Totals::default();
+    let Totals { mut blocked, mut notes, mut growth } = Totals::default();
     let Counts { rows, quarantined, warnings } = *counts;
     let quarantined_records: u64 = quarantined.values().sum();
     let setting = |key: &str| format!("`{key}` under [expect.\"{}\"] in the pipeline's file", place.split(' ').next().unwrap_or(place));
@@ -111,7 +115,7 @@ pub fn judge_totals(
             )));
         }
         if change > expectations.max_growth_percent {
-            notes.push(format!(
+            growth.push(format!(
                 "{rows} rows against {previous} in the last release, {} % more, above max_growth_percent {}",
                 percent(change),
                 expectations.max_growth_percent
@@ -146,7 +150,7 @@ pub fn judge_totals(
             )));
         }
     }
-    Totals { blocked, notes }
+    Totals { blocked, notes, growth }
 }
 
 /// Whether the share of records set aside is worth a warning, from what a part says of itself.

@@ -54,6 +54,8 @@ pub struct Verdict {
     pub repeated: Vec<u64>,
     /// Why the part must not be published; empty when it may.
     pub blocked: Vec<Refusal>,
+    /// What is to be told against the last release. It is no property of the rows, and in no part.
+    pub growth: Vec<String>,
     /// Whether the share of records set aside is above the level worth a warning.
     pub is_above_warning_level: bool,
 }

@@ -12,7 +12,7 @@ use crate::datasets::RowsRead;
 use crate::error::{Error, ErrorKind, Result};
 use crate::publish::{IsCompared, Stage, StagedPart, verify_part};
 use crate::run::execute::{carry_out, written_down};
-use crate::run::plan::PlannedTask;
+use crate::run::plan::{Plan, PlannedTask};
 use crate::run::report::{RunReport, SubjectCounts};
 use crate::run::shards::Before;
 use crate::run::work_units::{BuiltTask, TaskInUnits, WorkUnit};
@@ -64,7 +64,8 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
         return Err(Error::new(ErrorKind::Busy, format!("channel `{}` points at {now}, the plan was made before", settings.channel))
             .hint("plan again: `pubdata plan --write`; what is the same is not built again"));
     }
-    let plan = file.plan(file.base(settings).await?);
+    // Where the channel has moved, it was this plan's own commit that moved it.
+    let plan = Plan { generation: entry.map(|entry| entry.generation), ..file.plan(file.base(settings).await?) };
     let build = |planned: &PlannedTask, entry: &TaskEntry| {
         let (current, runtime) = (plan.current.as_ref(), Handle::current());
         // A thread of its own: one that drives the runtime must not wait for it.

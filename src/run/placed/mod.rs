@@ -27,7 +27,7 @@ use plan_file::{Failure, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work,
 pub use receipt::RECEIPT_FORMAT_VERSION;
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
-use super::build::{BuildOutput, PreparedShards, build, is_whole};
+use super::build::{BuildOutput, PreparedShards, build, is_whole, judged_against};
 use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
@@ -83,8 +83,7 @@ pub struct WrittenUnit {
 /// blocks at the commit.
 pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPlan> {
     let (store, snapshots) = (settings.releases.store(), Snapshots::open(&settings.home)?);
-    let current = settings.releases.channel(&settings.channel).await?;
-    if current.is_none() && settings.releases.folder().is_none() {
+    if plan.generation.is_none() && settings.releases.folder().is_none() {
         store.check().await?;
     }
     let program = program()?;
@@ -109,7 +108,7 @@ pub async fn write_plan(settings: &RunSettings, plan: &Plan) -> Result<WrittenPl
         declarations: settings.declarations.files.digest(),
         home: settings.home.root().display().to_string(),
         channel: settings.channel.clone(),
-        generation: current.map(|current| current.generation),
+        generation: plan.generation,
         base: plan.current.as_ref().map(|current| current.release_id.clone()),
         is_sample: plan.is_sample,
         is_forced: settings.is_forced,
@@ -151,9 +150,10 @@ fn told(task: &PlacedTask) -> Option<WorkOfTask> {
 /// Divides a task.
 fn work(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, program: &Digest) -> Result<Work> {
     let is_believed = withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&planned.task_id)))?.is_none();
-    let base = plan.current.as_ref().map(|current| &current.release_id);
-    let decides =
-        serde_json::json!([planned.task_id, entry, base, is_believed, plan.is_sample, settings.is_forced, settings.accepted, settings.confirmed, program]);
+    let against = judged_against(settings, plan.current.as_ref(), &planned.task_id);
+    // Who forces has it all built anew, also what an earlier plan has left.
+    let forced = settings.is_forced.then_some(&entry.built_at);
+    let decides = serde_json::json!([planned.task_id, entry.input_hash, against, is_believed, plan.is_sample, forced, settings.confirmed, program]);
     let hash = Digest::of(decides.to_string().as_bytes());
     let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_believed) {
         Err(error) if Failure::is_final(&error) => (Shape::Unreadable(Failure::of(&error)), Vec::new()),
@@ -244,5 +244,6 @@ fn in_units<'a>(
         previous: base.filter(|_| judged.is_believed && !(judged.is_sharded && settings.is_forced)),
         observer: None,
         is_sharded: judged.is_sharded,
+        against: None,
     }
 }

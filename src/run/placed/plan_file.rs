@@ -198,6 +198,7 @@ impl PlanFile {
             sources: self.sources.clone(),
             untouched: self.untouched.clone(),
             current,
+            generation: self.generation,
             is_sample: self.is_sample,
         }
     }

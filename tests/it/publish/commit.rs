@@ -150,7 +150,7 @@ async fn of_two_publishers_from_the_same_generation_one_wins_and_the_other_says_
     assert_eq!(history, [before.release_id, won.release_id.clone()]);
     assert!(place.releases.exists(&loser).await.unwrap(), "the loser's release is whole; nobody points at it");
 
-    let resumed = staged(&elsewhere.home, &task_id(2024), &Digest::of(b"2024 three")).unwrap().unwrap();
+    let resumed = staged(&elsewhere.home, &task_id(2024), &Digest::of(b"2024 three"), None).unwrap().unwrap();
     let again = elsewhere.publish(vec![Contribution::Built(resumed)]).await;
     assert_eq!((again.release_id, again.previous, again.parts_written), (loser, Some(won.release_id), 0));
 }
@@ -195,7 +195,7 @@ async fn a_damaged_staged_file_is_never_published() {
     let error = place.try_publish(vec![built], NOW).await.unwrap_err();
     assert!(error.to_string().contains("has the digest"), "{error}");
     assert_eq!(place.current().await, Some(before.release_id));
-    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"2024 two")).unwrap().is_none(), "the next run builds it again");
+    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"2024 two"), None).unwrap().is_none(), "the next run builds it again");
     let repaired = place.publish(vec![place.built(2024, "two", 2)]).await;
     assert_eq!(repaired.outcome, Outcome::Published);
 }

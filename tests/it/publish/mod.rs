@@ -231,5 +231,5 @@ impl Place {
 }
 
 pub fn carried(year: i32) -> Contribution {
-    Contribution::Carried { task_id: task_id(year), due: None }
+    Contribution::Carried { task_id: task_id(year), told: None }
 }

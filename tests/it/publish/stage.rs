@@ -150,7 +150,7 @@ fn check_frame_refused(frame: DataFrame, words: &[&str]) {
     assert_eq!(error.kind(), ErrorKind::Contract, "{error}");
     let text = error.to_string();
     assert!(words.iter().chain(&["test.place"]).all(|word| text.contains(word)), "{text}");
-    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"2024 one")).unwrap().is_none());
+    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"2024 one"), None).unwrap().is_none());
 }
 
 #[test]
@@ -246,12 +246,13 @@ fn equal_frames_make_equal_bytes_however_they_are_chunked() {
 fn a_whole_staged_build_is_found_again_and_a_damaged_one_is_not() {
     let place = Place::new();
     let hash = Digest::of(b"2024 one");
-    let find = || staged(&place.home, &task_id(2024), &hash).unwrap();
+    let find = || staged(&place.home, &task_id(2024), &hash, None).unwrap();
     assert!(find().is_none());
     let made = stage(&place.home, &contracts(), build(2024, "one", frame(2024, 7))).unwrap();
     let found = find().unwrap();
     assert_eq!((&found.task_id, &found.entry, &found.parts), (&made.task_id, &made.entry, &made.parts));
-    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"other")).unwrap().is_none());
+    assert!(staged(&place.home, &task_id(2024), &Digest::of(b"other"), None).unwrap().is_none());
+    assert!(staged(&place.home, &task_id(2024), &hash, Some(&Digest::of(b"another release"))).unwrap().is_none());
 
     let folder = std::fs::read_dir(place.home.staging_dir()).unwrap().next().unwrap().unwrap().path();
     let part = folder.join(&made.parts[0].part.path);

@@ -339,3 +339,23 @@ fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else(
     assert_eq!(place.rows("geo.school").len(), kept);
     place.run(&[]).expect(0);
 }
+
+#[test]
+fn growth_since_the_last_release_is_told_by_the_run_and_is_no_part_of_the_release() {
+    let place = Place::new();
+    let whole = only_member(&place.file(DIRECTORY)).1;
+    let geocoded = only_member(&place.file(EDGE)).1;
+    let keep = |line: &&str| !line.contains("069037") && (line.starts_with("SCHOOL_YEAR") || geocoded.contains(line.split(',').nth(11).unwrap()));
+    place.edit_member(DIRECTORY, |text| text.lines().filter(keep).map(|line| format!("{line}\n")).collect());
+    let run = || place.run(&["nces", "--accept", "nces.ccd_directory"]);
+    let fewer = run().task(SCHOOLS)["rows"]["geo.school"].as_u64().unwrap();
+    place.edit_member(DIRECTORY, |_| whole);
+    let grown = run();
+    assert_eq!(grown.task(SCHOOLS)["notes"].as_array().unwrap().len(), 1, "{grown:#?}");
+    let note = grown.task(SCHOOLS)["notes"][0].as_str().unwrap().to_owned();
+    assert!(note.starts_with(&format!("geo.school: 60 rows against {fewer} in the last release")), "{note}");
+    let rebuilt = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
+    assert_eq!(rebuilt["rebuilt"]["replay"], "match", "{rebuilt:#}");
+    std::fs::remove_dir_all(place.home()).unwrap();
+    assert_eq!(run().release_id(), grown.release_id());
+}

@@ -1,9 +1,14 @@
 use std::os::unix::process::ExitStatusExt;
+use std::sync::{Arc, Once};
 
+use pubdata::declared::DeclarationFiles;
+use pubdata::error::ErrorKind;
+use pubdata::fetch::FetchProgress;
 use pubdata::publish::fault::{FAULT_POINTS, VARIABLE};
+use pubdata::run::{self, Observer, SharedObserver, TaskReport};
 use pubdata::store::Home;
 
-use crate::support::{Place, copy_folder};
+use crate::support::{Place, copy_folder, settings};
 
 /// Kills the program at each point of the second run, looks at what is left, and runs again.
 fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
@@ -56,6 +61,18 @@ fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
 }
 
 #[test]
+fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
+    let place = Place::new();
+    for (first, then) in [(&[][..], &["--force"][..]), (&["--accept", "nces.ccd_directory"], &[])] {
+        let killed = place.run_command(first).env(VARIABLE, "commit.begun").output().unwrap();
+        assert_eq!(killed.status.signal(), Some(6));
+        let next = place.run(then).expect(0);
+        assert_eq!(next.task("nces.ccd_directory")["outcome"], "built");
+        std::fs::remove_dir_all(place.home()).unwrap();
+    }
+}
+
+#[test]
 fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
     let place = Place::new();
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
@@ -90,4 +107,47 @@ fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
     drop(lock);
     place.run(&[]).expect(0);
     assert_ne!(place.current(), first);
+}
+
+/// Goes back to the release before as soon as a build begins, as an operator may.
+struct RollsBack {
+    place: Place,
+    once: Once,
+}
+
+impl FetchProgress for RollsBack {
+    fn started(&self, _: &str, _: Option<u64>) {}
+    fn advanced(&self, _: u64) {}
+    fn finished(&self) {}
+}
+
+impl Observer for RollsBack {
+    fn fetching(&self, _: usize) {}
+    fn fetched(&self, _: &str, _: &str) {}
+    fn building(&self, _: &str) {
+        self.once.call_once(|| drop(self.place.pubdata(&["releases", "rollback"]).expect(0)));
+    }
+    fn built(&self, _: &TaskReport) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_that_moves_while_a_run_builds_stays_where_it_was_moved() {
+    let place = Place::published();
+    let first = place.current();
+    let people =
+        |place: &Place, from: &str, to: &str| place.edit("acsdt5y2023-b01003.dat", |text| text.replace(&format!("US90210|{from}|"), &format!("US90210|{to}|")));
+    people(&place, "19652", "19653");
+    let second = place.run(&[]).expect(0).release_id();
+    people(&place, "19653", "19654");
+    let settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
+    let observer = Arc::new(RollsBack { place, once: Once::new() });
+    let error = run::run(&settings, &(observer.clone() as SharedObserver)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(error.to_string().contains(&format!("was moved to {first}")), "{error}");
+    let place = &observer.place;
+    assert_eq!(place.current(), first);
+    let third = place.run(&[]).expect(0).release_id();
+    assert!(third != first && third != second);
+    std::fs::remove_dir_all(place.home()).unwrap();
+    assert_eq!(place.run(&[]).expect(0).release_id(), third);
 }

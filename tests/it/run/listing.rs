@@ -2,6 +2,7 @@
 
 use pubdata::declared::DeclarationFiles;
 use pubdata::run::{ExitCode, RunReport, RunSettings, trace};
+use pubdata::store::{Home, Releases};
 
 use crate::publisher::{Publisher, Reply};
 use crate::support::{Place, run_here, settings};
@@ -88,6 +89,28 @@ async fn a_newer_name_on_the_page_is_read_the_next_night() {
     assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
     assert!(site.read("tax.sst_rate").contains(&"WIR2026Q3MAY8.csv".to_owned()));
     assert!(site.place.rows("tax.rate").contains_key("tax.rate:WI:63:55503:2026-07-01"));
+}
+
+/// What a release says of its files is what the publisher says of them now.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_bytes_by_a_newer_name_are_named_so_in_the_release() {
+    let site = Site::new().await;
+    site.run().await;
+    let folder = site.place.mirror().join(RATES);
+    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
+    std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", "WIR2026Q3MAY8.csv")).unwrap();
+    std::fs::copy(folder.join("WIR2026Q2FEB18.csv"), folder.join("WIR2026Q3MAY8.csv")).unwrap();
+    site.publisher.serve_folder(&site.place.mirror());
+    let report = site.run().await;
+    let rates = report.tasks.iter().find(|task| task.task_id == "tax.sst_rates").unwrap();
+    assert_eq!(rates.outcome, "built");
+    assert!(rates.reasons[0].contains("WIR2026Q2FEB18.csv, now") && rates.reasons[0].ends_with("WIR2026Q3MAY8.csv"), "{:?}", rates.reasons);
+    assert!(site.read("tax.sst_rate").contains(&"WIR2026Q3MAY8.csv".to_owned()));
+    let home = site.place.root().join("other-home");
+    let from_nothing =
+        run_here(&RunSettings { releases: Releases::open(&Home::open(&home).unwrap(), None).unwrap(), home: Home::open(&home).unwrap(), ..site.settings() })
+            .await;
+    assert_eq!(report.release_id, from_nothing.release_id);
 }
 
 #[tokio::test(flavor = "multi_thread")]

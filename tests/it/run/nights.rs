@@ -283,6 +283,28 @@ async fn a_changed_declaration_builds_all_and_is_named_as_the_cause() {
     assert!(diff.datasets.values().all(|dataset| counts(dataset)[..4] == [0; 4]), "{diff:#?}");
 }
 
+#[test]
+fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_anew() {
+    let place = Place::new();
+    let second_night = std::fs::read(place.file(FACTS)).unwrap();
+    place.edit_archive(FACTS, make_first_night);
+    let run = &[FINANCIALS];
+    place.run(run).expect(0);
+    std::fs::write(place.file(FACTS), second_night).unwrap();
+    place.run(run).expect(0);
+    place.edit_archive(FACTS, |members| {
+        let member = members.get_mut("CIK0009901001.json").unwrap();
+        *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
+    });
+    let killed = place.run_command(run).env(VARIABLE, "commit.begun").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6), "{killed:?}");
+    place.pubdata(&["releases", "rollback"]).expect(0);
+    let next = place.run(run).expect(0);
+    assert_eq!(next.task(FINANCIALS)["outcome"], "built");
+    std::fs::remove_dir_all(place.home()).unwrap();
+    assert_eq!(place.run(run).expect(0).release_id(), next.release_id());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_night_changed_is_told_apart_from_a_declaration_that_changed_nothing() {
     let nights = Nights::first().await;

@@ -197,3 +197,19 @@ async fn what_other_code_made_is_no_mismatch_and_the_program_that_can_make_it_ag
     let report = place.pubdata(&["verify", own.as_str(), "--rebuild", "--json"]).expect(1).json();
     assert_eq!(report["rebuilt"]["replay"], "mismatch", "{report:#}");
 }
+
+#[test]
+fn what_a_layout_is_known_from_is_told_as_it_is_declared_now_and_builds_nothing() {
+    let (place, folder) = published();
+    let before = place.current();
+    let text = std::fs::read_to_string(folder.join("pipelines/permit/elsewhere.toml")).unwrap();
+    let seen = text.split("seen = \"").nth(1).unwrap().split('"').next().unwrap();
+    change(&folder, "pipelines/permit/elsewhere.toml", &format!("seen = \"{seen}\""), "seen = \"2026-01\"");
+    let run = || place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).expect(0);
+    let night = run();
+    assert_eq!((night.task(TASK)["outcome"].as_str(), night.json()["outcome"].as_str()), (Some("fresh"), Some("published")));
+    assert!(place.manifest()["tasks"][TASK]["evidence"].to_string().contains("2026-01"));
+    assert_ne!(night.release_id(), before);
+    std::fs::remove_dir_all(place.home()).unwrap();
+    assert_eq!(run().release_id(), night.release_id());
+}

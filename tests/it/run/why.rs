@@ -238,3 +238,17 @@ fn a_dataset_that_neither_release_has_is_named() {
     let error = place.pubdata(&["releases", "diff", &place.current(), "--dataset", "permit.permits"]).expect(40).stderr;
     assert!(error.contains("neither release has a dataset `permit.permits`") && error.contains("permit.contact, permit.permit"), "{error}");
 }
+
+/// Of a part that only the later release has, the builds between the two have other versions than it.
+#[test]
+fn a_part_that_one_release_has_and_the_other_has_not_is_told() {
+    let (place, folder) = published();
+    change(&folder, "pipelines/permit/cincinnati.toml", "max_quarantined_percent = 1.0", "max_quarantined_percent = 50.0");
+    let before = run(&place, &folder);
+    place.edit(ROWS, |text| text.replace("REPLACE ELECTRICAL PANEL", "REPLACE PANEL") + "2099P00009,CUT SHORT\n");
+    change(&folder, "schemas/pubdata/quarantine.toml", "title = \"Records set aside\"", "title = \"Records that were set aside\"");
+    let night = place.run(&[TASK, "--declarations", folder.to_str().unwrap()]).expect(10);
+    assert_ne!(night.release_id(), before);
+    let diff = why(&place, &before);
+    assert_eq!(diff["datasets"]["pubdata.quarantine"]["added"], 1, "{diff:#}");
+}

@@ -44,10 +44,11 @@ fn loss_of_rows_blocks_even_for_a_sample() {
 }
 
 #[test]
-fn gain_of_rows_is_a_note() {
-    let notes = verdict_of(&good_rows(16), &expectations(), Some(13), false).report.notes;
-    assert_eq!(notes, ["16 rows against 13 in the last release, 23.08 % more, above max_growth_percent 20"]);
-    assert_eq!(verdict_of(&good_rows(12), &expectations(), Some(10), false).report.notes, Vec::<String>::new());
+fn gain_of_rows_is_told_and_is_in_no_part() {
+    let verdict = verdict_of(&good_rows(16), &expectations(), Some(13), false);
+    assert_eq!(verdict.report.notes, Vec::<String>::new());
+    assert_eq!(verdict.growth, ["16 rows against 13 in the last release, 23.08 % more, above max_growth_percent 20"]);
+    assert_eq!(verdict_of(&good_rows(12), &expectations(), Some(10), false).growth, Vec::<String>::new());
 }
 
 #[test]
