@@ -361,10 +361,13 @@ impl Global {
     /// Refuses a home, or a store, that is not there.
     fn needs_home(&self) -> Result<()> {
         if self.store.is_none() && !self.home.is_dir() {
-            return Err(Error::config(format!("there is no home at {}", self.home.display()))
-                .hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one"));
+            return Err(self.no_home());
         }
         self.needs_store()
+    }
+
+    fn no_home(&self) -> Error {
+        Error::config(format!("there is no home at {}", self.home.display())).hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
     }
 
     /// Refuses a store in a folder that is not there: only who writes releases makes one.

@@ -43,6 +43,11 @@ impl Told {
         let TaskEntry { due, evidence, covers, .. } = entry.clone();
         Self { due, evidence, covers }
     }
+
+    /// Puts it in the place of what an entry tells.
+    pub fn tell(self, entry: &mut TaskEntry) {
+        (entry.due, entry.evidence, entry.covers) = (self.due, self.evidence, self.covers);
+    }
 }
 
 /// What a commit did.
@@ -149,8 +154,8 @@ pub async fn prepare(
                     (entry.is_sample, is_sample) = (Some(true), true);
                 }
                 (entry.is_stale, entry.stale_reason) = (false, None);
-                if let Some(Told { due, evidence, covers }) = told {
-                    (entry.due, entry.evidence, entry.covers) = (due, evidence, covers);
+                if let Some(told) = told {
+                    told.tell(&mut entry);
                 }
                 (task_id, entry, parts)
             }

@@ -58,6 +58,8 @@ pub struct StagedBuild {
     pub entry: TaskEntry,
     /// Sorted by path.
     pub parts: Vec<StagedPart>,
+    /// What is to be told of its totals that stands in none of its parts.
+    pub notes: Vec<String>,
     pub(super) place: StagedAt,
 }
 
@@ -108,6 +110,7 @@ struct Description {
     against: Option<Digest>,
     entry: TaskEntry,
     parts: Vec<StagedPart>,
+    notes: Vec<String>,
 }
 
 /// Writes a build's parts where a commit, of this run or of the next, finds them.
@@ -119,7 +122,7 @@ pub fn stage(home: &Home, contracts: &Contracts, build: Build) -> Result<StagedB
     let stage = Stage::begin(home, contracts, task_id, entry)?;
     tables.into_iter().try_for_each(|table| stage.add(table, &inputs, None, None))?;
     let source_rows = stage.entry.source_rows.clone();
-    stage.finish(source_rows, BTreeSet::new())
+    stage.finish(source_rows, BTreeSet::new(), Vec::new())
 }
 
 /// Whether statistics of a build are kept, to be compared with those of another.
@@ -393,23 +396,23 @@ impl<'a> Stage<'a> {
     }
 
     /// Writes the build's description, from which on it is whole. `source_rows` is what became of the rows it read, `findings` what needs attention
-    /// about its sources.
+    /// about its sources, `notes` what is to be told of its totals.
     ///
     /// # Errors
     /// `Store`, when it cannot be written.
-    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>, findings: BTreeSet<SourceFinding>) -> Result<StagedBuild> {
+    pub fn finish(mut self, source_rows: BTreeMap<String, SourceRows>, findings: BTreeSet<SourceFinding>, notes: Vec<String>) -> Result<StagedBuild> {
         self.entry.source_rows = source_rows;
         self.entry.findings.extend(findings);
         fault::point("stage.parts_written");
         let parts = self.parts.into_inner().expect("nothing panics while holding it").into_values().collect();
         let place = self.place.into_inner().expect("nothing panics while holding it");
-        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, against: self.against, entry: self.entry, parts };
+        let description = Description { format_version: STAGED_FORMAT_VERSION, task_id: self.task_id, against: self.against, entry: self.entry, parts, notes };
         if let StagedAt::Home(staging) = &place {
             staging.finish(&serde_json::to_vec_pretty(&description).expect("a staged build is plain data"))?;
         }
         fault::point("stage.finished");
-        let Description { task_id, entry, parts, .. } = description;
-        Ok(StagedBuild { task_id, entry, parts, place })
+        let Description { task_id, entry, parts, notes, .. } = description;
+        Ok(StagedBuild { task_id, entry, parts, notes, place })
     }
 }
 
@@ -443,6 +446,6 @@ pub fn staged(home: &Home, task_id: &str, input_hash: &Digest, against: Option<&
             return Ok(None);
         }
     }
-    let Description { task_id, entry, parts, .. } = description;
-    Ok(Some(StagedBuild { task_id, entry, parts, place: StagedAt::Home(staging) }))
+    let Description { task_id, entry, parts, notes, .. } = description;
+    Ok(Some(StagedBuild { task_id, entry, parts, notes, place: StagedAt::Home(staging) }))
 }

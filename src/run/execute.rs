@@ -252,15 +252,15 @@ fn perform(
             let against = judged_against(settings, plan.current.as_ref(), &task.task_id);
             let left = publish::staged(&settings.home, &task.task_id, &entry.input_hash, Some(&against))?;
             let built = match left.filter(|_| !settings.is_forced) {
-                Some(staged) => {
+                Some(mut staged) => {
                     report.outcome = "resumed";
+                    Told::of(entry).tell(&mut staged.entry);
                     Ok(staged)
                 }
                 None => {
                     report.outcome = "built";
                     // Whatever a file makes of the program, decoding and writing included, ends with its own task.
                     caught(|| build(task, entry)).map(|built| {
-                        report.notes.extend(built.notes);
                         report.subjects = built.subjects;
                         built.staged
                     })
@@ -321,6 +321,7 @@ fn forget_unreadable(settings: &RunSettings, entry: &TaskEntry, error: &Error) -
 /// Rows and findings of a staged build, from what its parts say.
 fn count(staged: &StagedBuild, declaration: &Declaration, report: &mut TaskReport) {
     report.source_rows.clone_from(&staged.entry.source_rows);
+    report.notes.extend(staged.notes.iter().cloned());
     for staged in staged.parts.iter().filter(|staged| staged.dataset_id != QUARANTINE) {
         let part = &staged.part;
         *report.rows.entry(staged.dataset_id.clone()).or_insert(0) += part.rows;

@@ -95,8 +95,8 @@ impl TaskInUnits<'_> {
         if !unit.blocked.is_empty() {
             return Err(refused(self.task_id, unit.blocked, issues_file));
         }
-        let staged = stage.finish(unit.rows.account(self.declaration, read), unit.findings.into_iter().collect())?;
-        Ok(BuiltTask { staged, notes: unit.notes, subjects: None })
+        let staged = stage.finish(unit.rows.account(self.declaration, read), unit.findings.into_iter().collect(), unit.notes)?;
+        Ok(BuiltTask { staged, subjects: None })
     }
 }
 

@@ -36,11 +36,9 @@ pub(super) struct TaskInUnits<'a> {
     pub(super) against: Option<Digest>,
 }
 
-/// A build on disk, and what is to be told about it that stands in none of its parts.
+/// A build on disk, and how many of its subjects were built for it.
 pub(super) struct BuiltTask {
     pub(super) staged: StagedBuild,
-    /// On totals.
-    pub(super) notes: Vec<String>,
     pub(super) subjects: Option<SubjectCounts>,
 }
 
@@ -162,8 +160,8 @@ impl TaskInUnits<'_> {
             blocked.extend(drift::judge(self.settings, self.declaration, self.task_id, &stage));
         }
         if blocked.is_empty() {
-            let staged = stage.finish(rows.account(self.declaration, read), findings)?;
-            return Ok((BuiltTask { staged, notes, subjects: None }, built_subjects));
+            let staged = stage.finish(rows.account(self.declaration, read), findings, notes)?;
+            return Ok((BuiltTask { staged, subjects: None }, built_subjects));
         }
         Err(refused(self.task_id, blocked, issues_file.unwrap_or(Path::new("issues.jsonl"))))
     }

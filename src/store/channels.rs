@@ -103,9 +103,18 @@ impl Releases {
     /// # Errors
     /// `Busy`, naming what moved it; `Store`, when the channel cannot be read.
     pub async fn refuse_moved(&self, name: &str, since: Option<u64>) -> Result<()> {
-        let Some(entry) = self.channel(name).await?.filter(|entry| Some(entry.generation) != since) else { return Ok(()) };
-        let run = entry.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
-        Err(Error::new(ErrorKind::Busy, format!("channel `{name}` was moved to {}{run} at {}, after this run was planned", entry.release_id, entry.moved_at))
+        let now = self.channel(name).await?;
+        if now.as_ref().map(|entry| entry.generation) == since {
+            return Ok(());
+        }
+        let became = now.map_or_else(
+            || "is gone".to_owned(),
+            |entry| {
+                let run = entry.run_id.as_deref().map(|run| format!(" by run {run}")).unwrap_or_default();
+                format!("was moved to {}{run} at {}", entry.release_id, entry.moved_at)
+            },
+        );
+        Err(Error::new(ErrorKind::Busy, format!("channel `{name}` {became}, after this run was planned"))
             .hint("run again: it will start from what the channel points at now"))
     }
 

@@ -62,7 +62,7 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
     if entry.as_ref().map(|entry| entry.generation) != file.generation && !is_own(settings, run_id).await? {
         let now = entry.map_or_else(|| "nothing".to_owned(), |entry| format!("{} since {}", entry.release_id, entry.moved_at));
         return Err(Error::new(ErrorKind::Busy, format!("channel `{}` points at {now}, the plan was made before", settings.channel))
-            .hint("plan again: `pubdata plan --write`; what is the same is not built again"));
+            .hint("plan again: `pubdata plan --write`; what the release has by then is not built again"));
     }
     // Where the channel has moved, it was this plan's own commit that moved it.
     let plan = Plan { generation: entry.map(|entry| entry.generation), ..file.plan(file.base(settings).await?) };

@@ -27,7 +27,7 @@ use plan_file::{Failure, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work,
 pub use receipt::RECEIPT_FORMAT_VERSION;
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
-use super::build::{BuildOutput, PreparedShards, build, is_whole, judged_against};
+use super::build::{BuildOutput, PreparedShards, build, is_whole};
 use super::by_hand::withdrawn_in;
 use super::plan::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
@@ -150,10 +150,10 @@ fn told(task: &PlacedTask) -> Option<WorkOfTask> {
 /// Divides a task.
 fn work(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &TaskEntry, program: &Digest) -> Result<Work> {
     let is_believed = withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&planned.task_id)))?.is_none();
-    let against = judged_against(settings, plan.current.as_ref(), &planned.task_id);
-    // Who forces has it all built anew, also what an earlier plan has left.
-    let forced = settings.is_forced.then_some(&entry.built_at);
-    let decides = serde_json::json!([planned.task_id, entry.input_hash, against, is_believed, plan.is_sample, forced, settings.confirmed, program]);
+    let base = plan.current.as_ref().map(|current| &current.release_id);
+    // The entry has the time of the plan: what an earlier plan has left, failed and half gone, is nothing to this one.
+    let decides =
+        serde_json::json!([planned.task_id, entry, base, is_believed, plan.is_sample, settings.is_forced, settings.accepted, settings.confirmed, program]);
     let hash = Digest::of(decides.to_string().as_bytes());
     let (shape, units) = match divided(settings, plan, planned, entry, &hash, is_believed) {
         Err(error) if Failure::is_final(&error) => (Shape::Unreadable(Failure::of(&error)), Vec::new()),

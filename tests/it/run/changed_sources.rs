@@ -1,5 +1,8 @@
 //! Files that are not what they were: each is refused with a message that names the place and the way out, and the last good rows stay.
 
+use std::os::unix::process::ExitStatusExt;
+
+use pubdata::publish::fault::VARIABLE;
 use serde_json::{Value, json};
 
 use super::ACS_2023;
@@ -350,7 +353,11 @@ fn growth_since_the_last_release_is_told_by_the_run_and_is_no_part_of_the_releas
     let run = || place.run(&["nces", "--accept", "nces.ccd_directory"]);
     let fewer = run().task(SCHOOLS)["rows"]["geo.school"].as_u64().unwrap();
     place.edit_member(DIRECTORY, |_| whole);
+    // Killed once: what was staged by then tells it, too.
+    let killed = place.run_command(&["nces", "--accept", "nces.ccd_directory"]).env(VARIABLE, "commit.begun").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6));
     let grown = run();
+    assert_eq!(grown.task(SCHOOLS)["outcome"], "resumed");
     assert_eq!(grown.task(SCHOOLS)["notes"].as_array().unwrap().len(), 1, "{grown:#?}");
     let note = grown.task(SCHOOLS)["notes"][0].as_str().unwrap().to_owned();
     assert!(note.starts_with(&format!("geo.school: 60 rows against {fewer} in the last release")), "{note}");

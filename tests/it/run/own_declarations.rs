@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use pubdata::ids::{Digest, ReleaseId};
+use pubdata::publish::fault::VARIABLE;
 use pubdata::store::{Home, Manifest, Releases};
 use serde_json::{Value, json};
 
@@ -210,6 +212,12 @@ fn what_a_layout_is_known_from_is_told_as_it_is_declared_now_and_builds_nothing(
     assert_eq!((night.task(TASK)["outcome"].as_str(), night.json()["outcome"].as_str()), (Some("fresh"), Some("published")));
     assert!(place.manifest()["tasks"][TASK]["evidence"].to_string().contains("2026-01"));
     assert_ne!(night.release_id(), before);
+    // Also where it is declared otherwise after a build was staged.
     std::fs::remove_dir_all(place.home()).unwrap();
-    assert_eq!(run().release_id(), night.release_id());
+    change(&folder, "pipelines/permit/elsewhere.toml", "seen = \"2026-01\"", "seen = \"2025-12\"");
+    let killed = place.run_command(&[TASK, "--declarations", folder.to_str().unwrap()]).env(VARIABLE, "commit.begun").output().unwrap();
+    assert_eq!(killed.status.signal(), Some(6));
+    change(&folder, "pipelines/permit/elsewhere.toml", "seen = \"2025-12\"", "seen = \"2026-01\"");
+    let resumed = run();
+    assert_eq!((resumed.task(TASK)["outcome"].as_str(), resumed.release_id()), (Some("resumed"), night.release_id()));
 }

@@ -222,24 +222,6 @@ fn nothing_is_published_before_all_is_done_and_twice_is_once() {
 }
 
 #[test]
-fn where_the_channel_moved_for_other_tasks_what_was_built_counts_for_the_next_plan() {
-    let place = Place::new();
-    let machines = Machines::new(&place);
-    let first = machines.plan();
-    machines.work("executor", &first);
-    machines.commit("driver", &first).expect(0);
-    second_night(&place);
-    let late = machines.plan();
-    machines.work("executor", &late);
-    let sooner = machines.plan_of(&["permit.nola"]);
-    machines.work("executor", &sooner);
-    machines.commit("driver", &sooner).expect(0);
-    machines.commit("driver", &late).expect(50);
-    let again = machines.plan();
-    assert_eq!(machines.commit("driver", &again).expect(0).release_id(), of_run(2)[1], "nothing was built for it");
-}
-
-#[test]
 fn who_cannot_do_the_work_is_told_why() {
     let place = Place::new();
     let machines = Machines::new(&place);
