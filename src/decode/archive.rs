@@ -1,12 +1,16 @@
 //! Finds members of a ZIP archive by name or pattern and opens one as a stream. A member that is encrypted, larger than declared, or that
 //! grows beyond all measure is refused.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use zip::ZipArchive;
+use zip::read::Config;
+use zip::result::ZipError;
+use zip::unstable::read::ZipIterable;
 
 use super::unreadable;
 use crate::error::{Error, IoExt, Result};
@@ -100,13 +104,30 @@ pub fn member_names(path: &Path, pattern: &str) -> Result<Vec<String>> {
     let mut size = |name: &String| archive.index_for_name(name).and_then(|index| archive.by_index_raw(index).ok().map(|entry| entry.size())).unwrap_or(0);
     refuse_endless_total(matches.iter().map(&mut size), std::fs::metadata(path).at("read", path)?.len())?;
     matches.sort_unstable();
-    if let Some(pair) = matches.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::format(format!("member `{}` is there twice", pair[0])));
+    if archive.has_duplicate_names() {
+        refuse_repeated(path, &matches)?;
     }
     if matches.is_empty() {
         return Err(Error::format(format!("no member matches `{pattern}`; members: {}", list_names(&archive))));
     }
     Ok(matches)
+}
+
+/// Refuses members that are there twice. An archive in memory has the last one of each name, so that its directory is read once more.
+fn refuse_repeated(path: &Path, names: &[String]) -> Result<()> {
+    let mut directory = ZipIterable::try_new(BufReader::new(File::open(path).at("open", path)?), Config::default()).map_err(unreadable_archive)?;
+    let mut seen = BTreeSet::new();
+    for entry in directory.files().map_err(unreadable_archive)? {
+        let name = entry.map_err(unreadable_archive)?.name().map_err(unreadable_archive)?.into_owned();
+        if names.contains(&name) && !seen.insert(name.clone()) {
+            return Err(Error::format(format!("member `{name}` is there twice, and which one counts cannot be told")));
+        }
+    }
+    Ok(())
+}
+
+fn unreadable_archive(error: ZipError) -> Error {
+    Error::format(format!("is not a readable ZIP archive: {error}"))
 }
 
 pub(super) fn is_match(pattern: &str, name: &str) -> bool {

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use brotli_decompressor::DecompressorWriter;
-use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::write::MultiGzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use reqwest::Response;
 
 use super::client::causes;
@@ -13,7 +14,7 @@ use crate::error::Error;
 use crate::store::Partial;
 
 /// Bytes unpacked between two looks at the size.
-const BROTLI_BUFFER_BYTES: usize = 64 << 10;
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// How a server packed a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,12 +133,47 @@ impl Write for Sink<'_> {
     }
 }
 
+/// Unpacks `deflate` to the end that the stream itself has: `flate2`'s writers take one that breaks off for whole.
+struct Inflating<'a> {
+    stream: Decompress,
+    buffer: Vec<u8>,
+    sink: Sink<'a>,
+    is_at_end: bool,
+}
+
+impl<'a> Inflating<'a> {
+    fn new(stream: Decompress, sink: Sink<'a>) -> Self {
+        Self { stream, buffer: vec![0; BUFFER_BYTES], sink, is_at_end: false }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !self.is_at_end {
+            let (taken, made) = (self.stream.total_in(), self.stream.total_out());
+            let status = self.stream.decompress(bytes, &mut self.buffer, FlushDecompress::None).map_err(io::Error::other)?;
+            let (taken, made) = ((self.stream.total_in() - taken) as usize, (self.stream.total_out() - made) as usize);
+            self.sink.write_all(&self.buffer[..made])?;
+            bytes = &bytes[taken..];
+            self.is_at_end = status == Status::StreamEnd;
+            if bytes.is_empty() && made < self.buffer.len() {
+                return Ok(());
+            }
+            if (taken, made) == (0, 0) && !self.is_at_end {
+                return Err(io::Error::other("the stream goes no further"));
+            }
+        }
+        if bytes.is_empty() { Ok(()) } else { Err(io::Error::other("there are bytes behind its end")) }
+    }
+
+    fn finish(&self) -> io::Result<()> {
+        if self.is_at_end { Ok(()) } else { Err(io::Error::other("it breaks off")) }
+    }
+}
+
 enum Unpacking<'a> {
     /// No byte has come yet; the first tells the two forms of `deflate` apart.
     Waiting(Coding, Sink<'a>),
     Gzip(MultiGzDecoder<Sink<'a>>),
-    Zlib(ZlibDecoder<Sink<'a>>),
-    Raw(DeflateDecoder<Sink<'a>>),
+    Deflate(Inflating<'a>),
     Brotli(Box<DecompressorWriter<Sink<'a>>>),
 }
 
@@ -145,17 +181,16 @@ impl<'a> Unpacking<'a> {
     fn take(self, bytes: &[u8]) -> Result<Self, Failure> {
         let mut started = match (self, bytes.first()) {
             (Self::Waiting(Coding::Gzip, sink), Some(_)) => Self::Gzip(MultiGzDecoder::new(sink)),
-            (Self::Waiting(Coding::Brotli, sink), Some(_)) => Self::Brotli(Box::new(DecompressorWriter::new(sink, BROTLI_BUFFER_BYTES))),
+            (Self::Waiting(Coding::Brotli, sink), Some(_)) => Self::Brotli(Box::new(DecompressorWriter::new(sink, BUFFER_BYTES))),
             // RFC 9110 means the zlib form, whose first byte has 8 in its low half; some servers send the raw one.
-            (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => Self::Zlib(ZlibDecoder::new(sink)),
-            (Self::Waiting(Coding::Deflate, sink), Some(_)) => Self::Raw(DeflateDecoder::new(sink)),
+            (Self::Waiting(Coding::Deflate, sink), Some(first)) if first & 0x0f == 8 => Self::Deflate(Inflating::new(Decompress::new(true), sink)),
+            (Self::Waiting(Coding::Deflate, sink), Some(_)) => Self::Deflate(Inflating::new(Decompress::new(false), sink)),
             (unpacking, _) => unpacking,
         };
         let written = match &mut started {
             Self::Waiting(..) => Ok(()),
             Self::Gzip(decoder) => decoder.write_all(bytes),
-            Self::Zlib(decoder) => decoder.write_all(bytes),
-            Self::Raw(decoder) => decoder.write_all(bytes),
+            Self::Deflate(inflating) => inflating.take(bytes),
             Self::Brotli(decoder) => decoder.write_all(bytes),
         };
         written.map_err(|error| started.failure(&error))?;
@@ -166,8 +201,7 @@ impl<'a> Unpacking<'a> {
         let finished = match self {
             Self::Waiting(..) => Ok(()),
             Self::Gzip(decoder) => decoder.try_finish(),
-            Self::Zlib(decoder) => decoder.try_finish(),
-            Self::Raw(decoder) => decoder.try_finish(),
+            Self::Deflate(inflating) => inflating.finish(),
             Self::Brotli(decoder) => decoder.close(),
         };
         finished.map_err(|error| self.failure(&error))
@@ -177,8 +211,7 @@ impl<'a> Unpacking<'a> {
         match self {
             Self::Waiting(_, sink) => sink,
             Self::Gzip(decoder) => decoder.get_mut(),
-            Self::Zlib(decoder) => decoder.get_mut(),
-            Self::Raw(decoder) => decoder.get_mut(),
+            Self::Deflate(inflating) => &mut inflating.sink,
             Self::Brotli(decoder) => decoder.get_mut(),
         }
     }
@@ -187,7 +220,7 @@ impl<'a> Unpacking<'a> {
         let coding = match self {
             Self::Waiting(coding, _) => *coding,
             Self::Gzip(_) => Coding::Gzip,
-            Self::Zlib(_) | Self::Raw(_) => Coding::Deflate,
+            Self::Deflate(_) => Coding::Deflate,
             Self::Brotli(_) => Coding::Brotli,
         };
         match self.sink().failure.take() {

@@ -162,7 +162,7 @@ impl Listing {
     }
 
     fn compare(&self, one: &Listed, other: &Listed) -> Ordering {
-        let by_issue = self.newest_by.iter().map(|name| rank(&one.fields[name]).cmp(&rank(&other.fields[name])));
+        let by_issue = self.newest_by.iter().map(|name| issue(name, one).cmp(&issue(name, other)));
         let place = |listed: &Listed, name: &str, values: &[String]| {
             values.iter().position(|value| value.eq_ignore_ascii_case(&listed.fields[name])).unwrap_or(values.len())
         };
@@ -171,10 +171,18 @@ impl Listing {
     }
 }
 
-/// A number, or the place of a month in the year.
+/// The place of a field among those of other files. A quarter's file says in which month it was put out, and not of which year: a month that
+/// the quarter has not reached by its end is one of the year before.
+fn issue(name: &str, listed: &Listed) -> Option<u64> {
+    let rank = rank(&listed.fields[name])?;
+    let quarter = listed.fields.get("quarter").and_then(|quarter| quarter.parse::<u64>().ok());
+    Some(if name == "month" && quarter.is_some_and(|quarter| rank <= 3 * quarter) { rank + 12 } else { rank })
+}
+
+/// A number, or that of a month.
 fn rank(text: &str) -> Option<u64> {
     let is_month = |(long, short): (&&str, &&str)| *long == text || *short == text || long.get(..3) == Some(text);
-    MONTHS.iter().zip(&SHORT_MONTHS).position(is_month).map(|month| month as u64).or_else(|| text.parse().ok())
+    MONTHS.iter().zip(&SHORT_MONTHS).position(is_month).map(|month| month as u64 + 1).or_else(|| text.parse().ok())
 }
 
 /// The last segment of an address.
@@ -218,6 +226,17 @@ mod tests {
         assert_eq!(newest(&listing(), &links), [links[2], links[6], links[0]]);
         let only = Listing { only: [("state".to_owned(), vec!["WI".to_owned()])].into(), ..listing() };
         assert_eq!(newest(&only, &links), [links[0]]);
+    }
+
+    #[test]
+    fn a_quarters_file_put_out_again_is_newer_than_that_of_the_autumn_before() {
+        let order =
+            ["2026Q1SEP2", "2026Q1OCT31", "2026Q1NOV30", "2026Q1JAN15", "2026Q1MAR1", "2026Q2NOV20", "2026Q2FEB18", "2026Q2JUN1", "2026Q4AUG30", "2026Q4DEC1"];
+        let links = order.map(|issue| format!("https://a/MNR{issue}.zip"));
+        for pair in links.windows(2) {
+            assert_eq!(newest(&listing(), &[&pair[1], &pair[0]]), [pair[1].as_str()]);
+            assert_eq!(newest(&listing(), &[&pair[0], &pair[1]]), [pair[1].as_str()]);
+        }
     }
 
     #[test]

@@ -32,8 +32,7 @@ impl Paging {
     fn page(&self, first: &Request, records: u64) -> Result<Request> {
         let mut keys = first.keys.clone();
         keys.insert(self.pages.variable.clone(), records.to_string());
-        // The last page may be as small as it likes.
-        Ok(Request { url: expand(&self.url, &keys)?, keys, min_bytes: 0, ..first.clone() })
+        Ok(Request { url: expand(&self.url, &keys)?, keys, ..first.clone() })
     }
 
     fn count(&self, count: &CountQuery, first: &Request) -> Result<Request> {
@@ -46,7 +45,6 @@ impl Paging {
             source_date: None,
             is_archive: false,
             is_json: true,
-            min_bytes: 0,
             max_bytes: MAX_COUNT_BYTES,
             ..first.clone()
         })
@@ -80,6 +78,9 @@ impl ListFetcher<'_> {
             };
             difference = match (before, after) {
                 (Some(before), Some(after)) if (before, after) != (records, records) => difference_of(before, records, after),
+                // Where it told a number once, that one counts.
+                (Some(count), None) | (None, Some(count)) if count != records => difference_of(count, records, count),
+                (None, None) if !difference.is_empty() => difference,
                 _ => return Ok((Fetched::Snapshots(pages), told.into_values().collect())),
             };
             tracing::warn!(source.id = %first.source_id, "{difference}");
@@ -102,7 +103,11 @@ impl ListFetcher<'_> {
             };
             let records = match decode::count_records(&self.0.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
                 Ok(records) => records,
-                Err(error) => return Ok(Err(Fetched::Failed(error.to_string()))),
+                Err(error) => {
+                    // It may have come so: the next run asks for it whole, not only whether it changed.
+                    self.0.fetcher.snapshots().forget(&snapshot)?;
+                    return Ok(Err(Fetched::Failed(error.to_string())));
+                }
             };
             if pages.last().is_some_and(|before| before.sha256 == snapshot.sha256) && records > 0 {
                 return Ok(Err(Fetched::Failed(format!("page {} is the one before it once more", request.url))));
@@ -110,6 +115,11 @@ impl ListFetcher<'_> {
             pages.push(snapshot);
             total += records;
             if records < paging.pages.records {
+                let size_bytes: u64 = pages.iter().map(|page| page.size_bytes).sum();
+                if size_bytes < paging.min_bytes && !self.0.fetcher.is_sample() {
+                    let reason = format!("its pages have {size_bytes} bytes together, fewer than the {} declared as `min_bytes`", paging.min_bytes);
+                    return Ok(Err(Fetched::Failed(reason)));
+                }
                 return Ok(Ok((pages, total)));
             }
             if pages.len() as u64 == MAX_PAGES {
@@ -134,6 +144,9 @@ impl ListFetcher<'_> {
         };
         let content = decode::read_document(&self.0.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
         let count = serde_json::from_slice(&content).ok().and_then(|document| count_in(&document, &query.member));
+        if count.is_none() {
+            self.0.fetcher.snapshots().forget(&snapshot)?;
+        }
         Ok(count.map(Some).ok_or_else(|| Fetched::Failed(format!("{}: there is no number at `{}`", snapshot.url, query.member))))
     }
 

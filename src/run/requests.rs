@@ -38,7 +38,8 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
             is_archive: source.is_archive(),
             is_page: false,
             is_json: !source.is_archive() && matches!(source.format, Format::JsonRows | Format::JsonRecords { .. } | Format::Document { syntax: Syntax::Json }),
-            min_bytes: source.min_bytes,
+            // Of a list in pages it is all of them together.
+            min_bytes: if source.pages.is_some() { 0 } else { source.min_bytes },
             max_bytes: source.max_bytes,
             bundled: bundled.transpose()?,
             redirects: source.redirects.clone(),
@@ -48,7 +49,7 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
         };
         let dated_by = source.dated_by.as_ref();
         let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, seconds: dated_by.seconds.clone() }));
-        let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone() });
+        let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone(), min_bytes: source.min_bytes });
         Ok(Wanted { request, paging, dated_by: dated_by.transpose()? })
     };
     combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))

@@ -29,6 +29,8 @@ pub(super) struct Paging {
     pub(super) pages: Pages,
     pub(super) url: String,
     pub(super) format: Format,
+    /// What all pages together have at least.
+    pub(super) min_bytes: u64,
 }
 
 impl Fetched {

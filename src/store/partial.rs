@@ -137,6 +137,16 @@ impl Partial {
         Ok(())
     }
 
+    /// Notes how many bytes the file has, which a server may not say before it is asked for a part.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be written.
+    pub fn expect(&mut self, total_bytes: u64) -> Result<()> {
+        let Some(of) = self.of.as_mut().filter(|of| of.total_bytes != Some(total_bytes)) else { return Ok(()) };
+        of.total_bytes = Some(total_bytes);
+        write_json(&self.sidecar, &Sidecar { format_version: SIDECAR_FORMAT_VERSION, boot: boot(), of: of.clone() })
+    }
+
     /// Takes the next bytes.
     ///
     /// # Errors

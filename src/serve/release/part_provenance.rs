@@ -44,6 +44,11 @@ impl PartProvenance {
         ProvenanceWriter::new(manifest, self.dataset_id, &self.part).source(&self.row_sources, row)
     }
 
+    /// All files that the part's build read.
+    pub fn files<'a>(&self, manifest: &'a Manifest) -> &'a [Snapshot] {
+        manifest.tasks.get(&self.part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default()
+    }
+
     pub fn record_id(&self, row: usize) -> &str {
         self.record_ids.at(row)
     }

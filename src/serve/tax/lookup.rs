@@ -14,7 +14,7 @@ use crate::serve::tax::goods::{Category, percent, unread_notice};
 use crate::serve::tax::location::Location;
 use crate::serve::tax::search::{Level, Matches, Search};
 use crate::serve::tax::table::boundaries::Jurisdictions;
-use crate::serve::tax::table::rates::Class as TaxClass;
+use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
 use crate::serve::tax::table::taxability::Rule;
 use crate::store::Manifest;
 
@@ -148,16 +148,31 @@ pub fn is_incomplete(search: &Search<'_>, manifest: &Manifest) -> bool {
     search.lacks_districts() || rates_until(search, manifest).is_some_and(|until| search.day - until > 3 * QUARTER_DAYS)
 }
 
-/// The last day of the quarter that the newest rate file of a state is for: of the quarter in its version or, when it has none, of that in which the file was published.
+/// The last day of the quarter that the newest rate file of a state is for.
 fn rates_until(search: &Search<'_>, manifest: &Manifest) -> Option<i32> {
-    let quarter = |snapshot: &Snapshot| {
-        let of_version = snapshot.source_version.split_once('Q').and_then(|(year, quarter)| Some((year.parse().ok()?, quarter.parse().ok()?)));
-        let of_date = || snapshot.source_date.parse().ok().map(|date: Date| (date.year(), (date.month() + 2) / 3));
-        of_version.filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter)).or_else(of_date)
-    };
-    let files = search.state.rates.iter().filter_map(|rates| rates.provenance.source(manifest, 0));
-    let (year, quarter) = files.filter_map(quarter).max()?;
+    let (year, quarter) = search.state.rates.iter().filter_map(|rates| newest_quarter(rates, manifest)).max()?;
     Some(days::since_epoch(Date::new(year, 3 * quarter, 1).ok()?.last_of_month()))
+}
+
+/// What the version of a file says that is replaced in place, quarter by quarter: not of which one it is.
+const CURRENT_QUARTER: &str = "current quarter";
+
+/// Year and quarter that the newest file of a state's rates is for: as the versions of its files say; else as all rows begin, where the file is
+/// put out by the quarter; else of the day on which it was published.
+fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
+    let first = rates.provenance.source(manifest, 0)?;
+    let of_day = |date: Date| (date.year(), (date.month() + 2) / 3);
+    let of_version = |file: &Snapshot| {
+        let (year, quarter) = file.source_version.split_once('Q')?;
+        Some((year.parse().ok()?, quarter.parse().ok()?)).filter(|(_, quarter): &(i16, i8)| (1..=4).contains(quarter))
+    };
+    let is_of_state = |file: &&Snapshot| file.source_id == first.source_id && file.keys.get("state") == first.keys.get("state");
+    let of_versions = rates.provenance.files(manifest).iter().filter(is_of_state).filter_map(of_version).max();
+    let of_rows = || {
+        let begin = rates.common_begin().filter(|_| first.source_version == CURRENT_QUARTER).map(days::date)?;
+        (begin.day() == 1 && begin.month() % 3 == 1).then(|| of_day(begin))
+    };
+    of_versions.or_else(of_rows).or_else(|| first.source_date.parse().ok().map(of_day))
 }
 
 /// What is known of a state. That local rates could be known is not enough: the release must have them.

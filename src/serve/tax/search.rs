@@ -363,8 +363,10 @@ impl<'a> Search<'a> {
         if counties.is_empty() {
             return None;
         }
+        // Where counties tax, each has a row, also one that levies none: a county without a row of the day is not known.
+        let is_listed = self.method() == "counties";
         let set = |county: &String| {
-            let county = Some(county.clone()).filter(|code| self.taxes(TaxClass::County, code));
+            let county = Some(county.clone()).filter(|code| is_listed || self.taxes(TaxClass::County, code));
             (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
         };
         let sets = merged(counties.iter().map(set).collect());

@@ -183,3 +183,15 @@ fn an_end_record_that_declares_more_members_than_the_file_has_bytes_for_is_refus
     let error = pubdata::decode::member_name(&place.path, "*.json").unwrap_err().to_string();
     assert!(error.contains("its end record declares 68719476736 members"), "{error}");
 }
+
+/// Of a table's archive: the members of other names may be there as often as they like.
+#[test]
+fn a_member_of_a_table_that_is_there_twice_is_refused() {
+    let zipped = zipped(&[("rates.csv", b"a\n1\n", true), ("notes.csv", b"a\n2\n", true), ("Notes.csv", b"a\n3\n", true)]);
+    let twice = placed(&replaced(&zipped, b"notes.csv", b"rates.csv"));
+    let error = pubdata::decode::member_name(&twice.path, "rates.csv").unwrap_err().to_string();
+    assert_eq!(error, "member `rates.csv` is there twice, and which one counts cannot be told");
+    let others = placed(&replaced(&zipped, b"Notes.csv", b"notes.csv"));
+    assert_eq!(pubdata::decode::member_name(&others.path, "rates.csv").unwrap(), "rates.csv");
+    assert!(pubdata::decode::member_names(&others.path, "notes*").unwrap_err().to_string().contains("`notes.csv` is there twice"));
+}

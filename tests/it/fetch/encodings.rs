@@ -74,6 +74,9 @@ async fn what_breaks_while_it_is_unpacked_is_asked_for_from_its_beginning() {
         ("damaged bytes", packed("gzip", damaged)),
         ("no end", packed("gzip", cut)),
         ("no end of br", packed("br", brotli(&bytes)[..1000].to_vec())),
+        ("no end of deflate", packed("deflate", zlib(&bytes)[..1000].to_vec())),
+        ("no end of raw deflate", packed("deflate", deflate(&bytes)[..1000].to_vec())),
+        ("no checksum of deflate", packed("deflate", zlib(&bytes)[..zlib(&bytes).len() - 2].to_vec())),
     ] {
         let desk = Desk::new().await;
         desk.publisher.route("/table.dat", vec![broken.etag("\"v1\""), packed("gzip", whole.clone()).etag("\"v1\"")]);

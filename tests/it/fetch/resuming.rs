@@ -82,6 +82,19 @@ async fn a_range_that_does_not_fit_starts_the_download_again() {
     }
 }
 
+/// A server that says how long the file is only when it is asked for a part, and sends no more than a piece at a time.
+#[tokio::test]
+async fn a_size_that_is_told_with_a_range_is_waited_for() {
+    let whole = table(5000);
+    let total = whole.len();
+    let piece = |from: usize, to: usize| Reply::body(206, whole[from..to].to_vec()).header("Content-Range", &format!("bytes {from}-{}/{total}", to - 1));
+    let desk = Desk::new().await;
+    let first = Reply::file(whole.clone()).etag("\"v1\"").chunked().cut_after(40_000);
+    desk.publisher.route("/table.dat", vec![first, piece(40_000, 60_000).etag("\"v1\""), piece(60_000, total).etag("\"v1\"")]);
+    assert_eq!(desk.fetch_new(&desk.request("/table.dat")).await.sha256, Digest::of(&whole));
+    assert_eq!(ranges(&desk), asked(&[("", ""), ("bytes=40000-", "\"v1\""), ("bytes=60000-", "\"v1\"")]));
+}
+
 #[tokio::test]
 async fn only_what_proves_the_same_file_is_resumed() {
     let cases = [

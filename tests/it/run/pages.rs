@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pubdata::declared::DeclarationFiles;
-use pubdata::run::{ExitCode, RunReport, RunSettings, trace};
+use pubdata::run::{ExitCode, FetchedSource, RunReport, RunSettings, trace};
 use serde_json::Value;
 
 use crate::publisher::{Publisher, Reply};
@@ -22,6 +22,8 @@ struct Site {
     rows: Vec<String>,
     /// What stands behind `records` in the declaration.
     count: &'static str,
+    /// Its `min_bytes`.
+    least: u64,
 }
 
 /// Where the publisher says how many records there are.
@@ -34,7 +36,7 @@ impl Site {
         std::fs::remove_file(place.file(FILE)).unwrap();
         let mut lines = text.lines().map(str::to_owned);
         let header = lines.next().unwrap();
-        let mut site = Self { place, publisher, header, rows: lines.collect(), count: "" };
+        let mut site = Self { place, publisher, header, rows: lines.collect(), count: "", least: 1_000_000 };
         assert_eq!(site.rows.len(), 56);
         // Rows without a ZCTA say nothing that is read: the list may have more of them.
         let idle = site.rows.iter().find(|row| row.starts_with("||")).unwrap().clone();
@@ -66,6 +68,7 @@ impl Site {
         let text = std::fs::read_to_string(project(DECLARATION)).unwrap();
         let pages = format!("natl.txt?offset={{offset}}\"\npages = {{ variable = \"offset\", records = 20{} }}", self.count);
         let paged = text.replacen("natl.txt\"", &pages, 1);
+        let paged = paged.replace("min_bytes = 1_000_000", &format!("min_bytes = {}", self.least));
         assert_ne!(text, paged);
         let files = DeclarationFiles::built_in().with(&[(DECLARATION, &paged)]);
         let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], files);
@@ -233,6 +236,35 @@ async fn pages_that_do_not_add_up_are_not_believed() {
     let site = Site::counted(56, &["56"]).await;
     site.write_page(0, &site.rows[..15]);
     says(&site.run().await, "the pages have 15 records and the publisher counts 56: rows moved between two pages, or a page has fewer records than");
+}
+
+/// What is declared as the least bytes is of the whole list: a page has few of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_least_bytes_are_those_of_all_pages_together() {
+    for (least, outcome) in [(4_000, "new"), (1_000_000, "failed")] {
+        let site = Site { least, ..Site::new().await };
+        site.publish(56);
+        let sizes: Vec<u64> = [0, 20, 40].map(|offset| std::fs::metadata(site.page(offset)).unwrap().len()).into();
+        assert!(sizes.iter().all(|size| *size < 4_000) && sizes.iter().sum::<u64>() > 4_000, "{sizes:?}");
+        // Of no sample.
+        std::fs::remove_file(site.place.mirror().join(".pubdata-mirror")).unwrap();
+        site.publisher.serve_folder(&site.place.mirror());
+        let report = site.run().await;
+        let reasons = report.tasks.iter().flat_map(|task| &task.reasons).cloned().collect::<Vec<_>>().join("; ");
+        let told = format!("its pages have {} bytes together, fewer than the 1000000 declared as `min_bytes`", sizes.iter().sum::<u64>());
+        assert_eq!(reasons.contains(&told), outcome == "failed", "{reasons}");
+        let pages: Vec<&FetchedSource> = report.sources.iter().filter(|source| source.url.contains("offset=")).collect();
+        assert!(pages.len() == 3 && pages.iter().all(|page| page.outcome == "new"), "{pages:#?}");
+    }
+}
+
+/// A count that is told before the pages and not after them still counts.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_count_that_is_told_once_is_compared_with_the_pages() {
+    let site = Site::counted(56, &["0"]).await;
+    let told = || Reply::file("{\"result\": {\"total\": 60}}");
+    site.publisher.route("/www2.census.gov/count.json", vec![told(), Reply::page(404), Reply::page(404)]);
+    says(&site.run().await, "the pages have 56 records and the publisher counts 60");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,6 +105,13 @@ impl Rates {
         Ok(rates)
     }
 
+    /// The day on which every row begins that begins on one, in days since 1970-01-01; none where they begin on several.
+    pub fn common_begin(&self) -> Option<i32> {
+        let mut days = self.begins.iter().flatten();
+        let first = days.next()?;
+        days.all(|day| day == first).then_some(first)
+    }
+
     pub fn class(&self, row: usize) -> Class {
         Class::ALL.into_iter().find(|class| class.name() == self.classes.at(row)).unwrap_or(Class::Special)
     }

@@ -32,6 +32,15 @@ const ZIPS: [(&str, &str, &str, &[&str]); 18] = [
 ];
 
 async fn world() -> World {
+    world_with(true).await
+}
+
+/// Without boundaries, as a release is whose build of them did not pass.
+async fn world_without_boundaries() -> World {
+    world_with(false).await
+}
+
+async fn world_with(has_boundaries: bool) -> World {
     let table = |dataset_id, folders, rows| Table { dataset_id, vintage_year: None, bucket: None, folders, rows, report: PartReport::default() };
     let zips = ZIPS.iter().map(|(code, city, state, counties)| zip(&format!("{code}|{city}|{state}|{}|0|0|standard|{code}|same_code", counties[0])));
     let touched = ZIPS.iter().flat_map(|(code, _, _, counties)| counties.iter().map(move |county| zip_county(code, county, "", 0.5)));
@@ -52,7 +61,7 @@ async fn world() -> World {
         let folders: &'static [(&'static str, &'static str)] = Box::leak(Box::new([("state", state), ("bucket", "0")]));
         let (rates, places) = counties(state, fips);
         tables.push(table("tax.rate", &folders[..1], rates));
-        tables.push(table("tax.boundary", folders, places));
+        tables.extend(has_boundaries.then(|| table("tax.boundary", folders, places)));
     }
     let world = World::empty(|_| {}).await;
     world.publish(&Draft { tables, is_sample: false, published_at: "2026-01-10T01:00:00Z", due: None }).await;
@@ -113,6 +122,24 @@ async fn a_day_without_a_published_rate_has_none() {
         let answer = rate(&world, &format!("zip=33401&date={date}")).await;
         assert_eq!((&answer["data"]["combined_rate"], &answer["data"]["known_rate"]), (&Value::Null, &json!(0.06)), "{date}");
         assert!(notices(&answer).contains(&"JURISDICTION_WITHOUT_RATE"), "{date}");
+    }
+}
+
+#[tokio::test]
+async fn without_boundaries_a_county_without_a_row_of_the_day_is_not_known() {
+    let world = world_without_boundaries().await;
+    let within = rate(&world, "zip=33401&date=2026-01-01").await;
+    assert_eq!(within["data"]["combined_rate"], json!(0.065), "{within}");
+    // Naples is in Collier County, which has a row and levies none.
+    assert_eq!(rate(&world, "zip=34102&date=2026-03-02").await["data"]["combined_rate"], json!(0.06));
+    for date in ["2025-12-31", "2027-01-01"] {
+        let answer = rate(&world, &format!("zip=33401&date={date}")).await;
+        let data = &answer["data"];
+        assert_eq!((&data["combined_rate"], &data["county_rate"], &data["known_rate"]), (&Value::Null, &Value::Null, &json!(0.06)), "{date}: {answer}");
+        assert_eq!(data["components"][1]["null_reason"], "no_rate_published", "{answer}");
+        let sold = json!({"to": {"zip": "33401"}, "date": date, "amount": 1000});
+        let sold = world.post("/v1/tax/calculate", &sold).await.json()["data"].take();
+        assert_eq!((&sold["tax_amount"], &sold["known_tax_amount"]), (&Value::Null, &json!(60.0)), "{sold}");
     }
 }
 

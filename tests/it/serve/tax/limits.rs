@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{outcome, rate, world};
 use crate::serve::notices;
+use crate::serve::served::Served;
 
 #[tokio::test]
 async fn rates_of_a_file_that_is_past_its_quarter_say_so() {
@@ -91,4 +92,22 @@ async fn a_zip_code_of_another_state_is_said_so() {
         assert!(detail.contains(&format!("which is in {state}: leave out the state")), "{detail}");
     }
     assert_eq!(notices(&rate(&world, "zip=53202&state=CT").await), ["ZIP_STATE_MISMATCH"]);
+}
+
+/// Washington's release has two quarters' files, of which the newer is the fourth of 2026; the first line of Texas's file says the third.
+#[tokio::test(flavor = "multi_thread")]
+async fn rates_are_those_of_the_newest_quarter_that_the_files_themselves_name() {
+    let served = Served::new().await;
+    let (ritzville, dallas) = ("street=15+E+Main+Ave&state=WA&zip=99169", "city=Dallas&state=TX");
+    for (query, date, until, is_past) in [
+        (ritzville, "2026-10-01", "2026-12-31", false),
+        (ritzville, "2026-12-31", "2026-12-31", false),
+        (dallas, "2026-09-30", "2026-09-30", false),
+        (dallas, "2026-10-01", "2026-09-30", true),
+        (dallas, "2026-12-31", "2026-09-30", true),
+    ] {
+        let answer = served.ok(&format!("/v1/tax/rate?{query}&date={date}")).await;
+        assert_eq!(answer["data"]["coverage"]["rates_as_of"], until, "{query} {date}");
+        assert_eq!(notices(&answer).contains(&"RATES_OUT_OF_DATE"), is_past, "{query} {date}: {answer}");
+    }
 }
