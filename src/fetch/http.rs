@@ -167,10 +167,10 @@ impl Http {
         if coding.is_some() {
             return Err(restarted(partial, "the server packed the rest of the file"));
         }
-        let Some(total_bytes) = total_if_range_fits(&range, partial.len(), of.total_bytes) else {
-            return Err(restarted(partial, &format!("the server sent another range than the one asked for (`{}`)", redacted(&range))));
-        };
-        partial.expect(total_bytes)?;
+        match total_if_range_fits(&range, partial.len(), of.total_bytes) {
+            Some(total_bytes) => total_bytes.map_or(Ok(()), |total_bytes| partial.expect(total_bytes))?,
+            None => return Err(restarted(partial, &format!("the server sent another range than the one asked for (`{}`)", redacted(&range)))),
+        }
         Ok(Judgement::Rest)
     }
 
@@ -224,14 +224,15 @@ fn strong_validator(of: &PartialOf) -> Option<String> {
     of.etag.clone().filter(|etag| !etag.starts_with("W/")).or_else(|| of.last_modified.clone())
 }
 
-/// The size of the file of which `bytes 5-9/10` are bytes from the given one on; none where they are others. What says `*` has the size that is
-/// known, or else ends with the range.
-fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<u64> {
+/// The size of the file of which `bytes 5-9/10` are bytes from the given one on, as far as it is known: `*` tells none. None where they are other
+/// bytes, or of another file.
+fn total_if_range_fits(range: &str, start: u64, known: Option<u64>) -> Option<Option<u64>> {
     let (bounds, total) = range.strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = bounds.split_once('-')?;
     let (first, last) = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
-    let total = if total == "*" { known.unwrap_or(last.checked_add(1)?) } else { total.parse().ok()? };
-    (first == start && last >= first && last < total && known.is_none_or(|known| known == total)).then_some(total)
+    let told = if total == "*" { known } else { Some(total.parse().ok()?) };
+    let is_of_file = told.is_none_or(|total| last < total && known.is_none_or(|known| known == total));
+    (first == start && last >= first && is_of_file).then_some(told)
 }
 
 fn header(text: &str) -> Option<HeaderValue> {
@@ -248,12 +249,12 @@ mod tests {
 
     #[test]
     fn a_range_fits_when_it_starts_where_asked_in_the_same_file() {
-        for (range, known) in [("bytes 5-9/10", Some(10)), ("bytes 5-9/10", None), ("bytes 5-7/10", None), ("bytes 5-9/*", Some(10)), ("bytes 5-9/*", None)] {
-            assert_eq!(total_if_range_fits(range, 5, known), Some(10), "{range}");
+        for (range, known) in [("bytes 5-9/10", Some(10)), ("bytes 5-9/10", None), ("bytes 5-7/10", None), ("bytes 5-9/*", Some(10))] {
+            assert_eq!(total_if_range_fits(range, 5, known), Some(Some(10)), "{range}");
         }
+        assert_eq!(total_if_range_fits("bytes 5-9/*", 5, None), Some(None));
         for range in ["bytes 4-9/10", "bytes 5-9/11", "bytes 5-10/10", "bytes 5-10/*", "bytes 5-4/10", "bytes */10", "5-9/10", ""] {
             assert_eq!(total_if_range_fits(range, 5, Some(10)), None, "{range}");
         }
-        assert_eq!(total_if_range_fits("bytes 5-18446744073709551615/*", 5, None), None);
     }
 }

@@ -7,7 +7,7 @@ use super::FetchedSource;
 use super::source_fetcher::SourceFetcher;
 use super::wanted::{Fetched, Paging};
 use crate::decode;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fetch::Request;
 use crate::pipeline::{CountQuery, expand};
 use crate::provenance::Snapshot;
@@ -104,8 +104,9 @@ impl ListFetcher<'_> {
             let records = match decode::count_records(&self.0.fetcher.snapshots().path(&snapshot), &paging.format, request.max_bytes) {
                 Ok(records) => records,
                 Err(error) => {
-                    // It may have come so: the next run asks for it whole, not only whether it changed.
-                    self.0.fetcher.snapshots().forget(&snapshot)?;
+                    if error.kind() == ErrorKind::Format {
+                        self.0.doubt(&snapshot)?;
+                    }
                     return Ok(Err(Fetched::Failed(error.to_string())));
                 }
             };
@@ -116,7 +117,7 @@ impl ListFetcher<'_> {
             total += records;
             if records < paging.pages.records {
                 let size_bytes: u64 = pages.iter().map(|page| page.size_bytes).sum();
-                if size_bytes < paging.min_bytes && !self.0.fetcher.is_sample() {
+                if size_bytes < paging.min_bytes && self.0.is_held_to_floors() {
                     let reason = format!("its pages have {size_bytes} bytes together, fewer than the {} declared as `min_bytes`", paging.min_bytes);
                     return Ok(Err(Fetched::Failed(reason)));
                 }
@@ -145,7 +146,7 @@ impl ListFetcher<'_> {
         let content = decode::read_document(&self.0.fetcher.snapshots().path(&snapshot), MAX_COUNT_BYTES)?;
         let count = serde_json::from_slice(&content).ok().and_then(|document| count_in(&document, &query.member));
         if count.is_none() {
-            self.0.fetcher.snapshots().forget(&snapshot)?;
+            self.0.doubt(&snapshot)?;
         }
         Ok(count.map(Some).ok_or_else(|| Fetched::Failed(format!("{}: there is no number at `{}`", snapshot.url, query.member))))
     }

@@ -11,6 +11,7 @@ use super::wanted::Fetched;
 use super::{RunSettings, SharedObserver};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
+use crate::provenance::Snapshot;
 
 /// A host that failed this often is not asked again in the same run.
 const FAILURES_PER_HOST: usize = 3;
@@ -29,6 +30,16 @@ pub(super) struct SourceFetcher<'a> {
 impl<'a> SourceFetcher<'a> {
     pub(super) fn new(settings: &'a RunSettings, fetcher: &'a Fetcher, observer: &'a SharedObserver) -> Self {
         Self { settings, fetcher, observer, failures: std::sync::Mutex::default(), begun: std::sync::Mutex::default() }
+    }
+
+    /// Whether what comes must have its least bytes: no sample does, and what is there already was looked at when it came.
+    pub(super) fn is_held_to_floors(&self) -> bool {
+        !self.settings.is_offline && !self.fetcher.is_sample()
+    }
+
+    /// Has a file that cannot be read asked for whole the next time, and not only whether it changed: it may have come so. Offline nothing is asked for.
+    pub(super) fn doubt(&self, snapshot: &Snapshot) -> Result<()> {
+        if self.settings.is_offline { Ok(()) } else { self.fetcher.snapshots().forget(snapshot) }
     }
 
     /// Asks for a file for as long as its pipeline has time left: a publisher that drips must not hold the others' night. What came of the file by then

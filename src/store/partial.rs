@@ -143,7 +143,7 @@ impl Partial {
     /// `Store`, when it cannot be written.
     pub fn expect(&mut self, total_bytes: u64) -> Result<()> {
         let Some(of) = self.of.as_mut().filter(|of| of.total_bytes != Some(total_bytes)) else { return Ok(()) };
-        of.total_bytes = Some(total_bytes);
+        (of.total_bytes, of.is_length_unknown) = (Some(total_bytes), false);
         write_json(&self.sidecar, &Sidecar { format_version: SIDECAR_FORMAT_VERSION, boot: boot(), of: of.clone() })
     }
 

@@ -363,10 +363,10 @@ impl<'a> Search<'a> {
         if counties.is_empty() {
             return None;
         }
-        // Where counties tax, each has a row, also one that levies none: a county without a row of the day is not known.
-        let is_listed = self.method() == "counties";
+        // Where whole counties tax, one that has rows of other days only is not known on this one.
+        let is_listed = |code: &str| self.method() == "counties" && self.state.rates.iter().any(|rates| rates.has(TaxClass::County, code));
         let set = |county: &String| {
-            let county = Some(county.clone()).filter(|code| is_listed || self.taxes(TaxClass::County, code));
+            let county = Some(county.clone()).filter(|code| is_listed(code) || self.taxes(TaxClass::County, code));
             (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
         };
         let sets = merged(counties.iter().map(set).collect());

@@ -258,6 +258,22 @@ async fn the_least_bytes_are_those_of_all_pages_together() {
     }
 }
 
+/// What cannot be read is asked for whole the next night, and what is of a sample passes offline, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_came_broken_is_asked_for_whole_and_offline_nothing_is_judged_by_its_bytes() {
+    let site = Site::counted(56, &["56"]).await;
+    let broken = Reply::file("{\"result\": {}}").etag("\"broken\"");
+    site.publisher.route("/www2.census.gov/count.json", vec![broken, Reply::file("{\"result\": {\"total\": 56}}")]);
+    says(&site.run().await, "there is no number at `result.total`");
+    assert_eq!(site.run().await.exit_code, ExitCode::Ok);
+    let requests = site.publisher.all_requests();
+    let second = requests.iter().filter(|request| request.target.ends_with("/count.json")).nth(1).unwrap();
+    assert_eq!(second.header("if-none-match"), "", "{second:#?}");
+
+    let offline = run_here(&RunSettings { is_offline: true, ..site.settings() }).await;
+    assert_eq!((offline.exit_code, offline.tasks[0].outcome), (ExitCode::Ok, "fresh"), "{offline:#?}");
+}
+
 /// A count that is told before the pages and not after them still counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_count_that_is_told_once_is_compared_with_the_pages() {

@@ -116,6 +116,11 @@ impl Rates {
         Class::ALL.into_iter().find(|class| class.name() == self.classes.at(row)).unwrap_or(Class::Special)
     }
 
+    /// Whether a jurisdiction has rows, of whatever days.
+    pub fn has(&self, class: Class, code: &str) -> bool {
+        self.by_code.contains_key(&(class, code.to_owned()))
+    }
+
     /// The rows of a jurisdiction that hold on a day.
     pub fn on<'a>(&'a self, class: Class, code: &str, day: i32) -> impl Iterator<Item = usize> + 'a {
         let rows = self.by_code.get(&(class, code.to_owned())).map_or(&[][..], Vec::as_slice);

@@ -10,13 +10,14 @@ use crate::serve::{World, notices};
 use pubdata::store::PartReport;
 
 /// ZIP codes with the counties that their areas touch.
-const ZIPS: [(&str, &str, &str, &[&str]); 18] = [
+const ZIPS: [(&str, &str, &str, &[&str]); 19] = [
     ("10002", "New York", "NY", &["36061"]),
     ("10601", "White Plains", "NY", &["36119"]),
     ("11717", "Brentwood", "NY", &["36103"]),
     ("12866", "Saratoga Springs", "NY", &["36091"]),
     ("14604", "Rochester", "NY", &["36055"]),
     ("15222", "Pittsburgh", "PA", &["42003"]),
+    ("17101", "Harrisburg", "PA", &["42043"]),
     ("23015", "Beaverdam", "VA", &["51085", "51109"]),
     ("23185", "Williamsburg", "VA", &["51095", "51199", "51830"]),
     ("23220", "Richmond", "VA", &["51760"]),
@@ -132,6 +133,8 @@ async fn without_boundaries_a_county_without_a_row_of_the_day_is_not_known() {
     assert_eq!(within["data"]["combined_rate"], json!(0.065), "{within}");
     // Naples is in Collier County, which has a row and levies none.
     assert_eq!(rate(&world, "zip=34102&date=2026-03-02").await["data"]["combined_rate"], json!(0.06));
+    // Dauphin County of Pennsylvania has no row of any day: it levies none.
+    assert_eq!(rate(&world, "zip=17101&date=2026-03-02").await["data"]["combined_rate"], json!(0.06));
     for date in ["2025-12-31", "2027-01-01"] {
         let answer = rate(&world, &format!("zip=33401&date={date}")).await;
         let data = &answer["data"];
