@@ -1,5 +1,7 @@
 //! Files that a publisher's page names, over HTTP: the newest of each state is asked for, and nothing else.
 
+use std::path::PathBuf;
+
 use pubdata::declared::DeclarationFiles;
 use pubdata::run::{ExitCode, RunReport, RunSettings, trace};
 use pubdata::store::{Home, Releases};
@@ -42,6 +44,14 @@ impl Site {
         names
     }
 
+    /// Has Wisconsin's rates listed by another name, and returns the folder that the files are in.
+    fn list_wisconsin_as(&self, name: &str) -> PathBuf {
+        let folder = self.place.mirror().join(RATES);
+        let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
+        std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", name)).unwrap();
+        folder
+    }
+
     /// Takes a file's name off a page.
     fn unlist(&self, folder: &str, name: &str) {
         let page = self.place.mirror().join(folder).join("index.html");
@@ -79,9 +89,7 @@ async fn the_newest_file_of_each_state_is_read_and_no_other_is_asked_for() {
 async fn a_newer_name_on_the_page_is_read_the_next_night() {
     let site = Site::new().await;
     site.run().await;
-    let folder = site.place.mirror().join(RATES);
-    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
-    std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", "WIR2026Q3MAY8.csv")).unwrap();
+    let folder = site.list_wisconsin_as("WIR2026Q3MAY8.csv");
     let rates = std::fs::read_to_string(folder.join("WIR2026Q2FEB18.csv")).unwrap();
     std::fs::write(folder.join("WIR2026Q3MAY8.csv"), rates + "55,63,55503,0.001,0.001,0.001,0.001,20260701,99991231\r\n").unwrap();
     site.publisher.serve_folder(&site.place.mirror());
@@ -96,9 +104,7 @@ async fn a_newer_name_on_the_page_is_read_the_next_night() {
 async fn the_same_bytes_by_a_newer_name_are_named_so_in_the_release() {
     let site = Site::new().await;
     site.run().await;
-    let folder = site.place.mirror().join(RATES);
-    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
-    std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", "WIR2026Q3MAY8.csv")).unwrap();
+    let folder = site.list_wisconsin_as("WIR2026Q3MAY8.csv");
     std::fs::copy(folder.join("WIR2026Q2FEB18.csv"), folder.join("WIR2026Q3MAY8.csv")).unwrap();
     site.publisher.serve_folder(&site.place.mirror());
     let report = site.run().await;
@@ -162,9 +168,7 @@ async fn a_state_that_is_no_longer_listed_keeps_its_rows_until_someone_accepts_t
 async fn a_state_whose_file_has_another_ending_is_still_listed() {
     let site = Site::new().await;
     site.run().await;
-    let folder = site.place.mirror().join(RATES);
-    let page = std::fs::read_to_string(folder.join("index.html")).unwrap();
-    std::fs::write(folder.join("index.html"), page.replace("WIR2026Q2FEB18.csv", "WIR2026Q2FEB18.txt")).unwrap();
+    let folder = site.list_wisconsin_as("WIR2026Q2FEB18.txt");
     std::fs::rename(folder.join("WIR2026Q2FEB18.csv"), folder.join("WIR2026Q2FEB18.txt")).unwrap();
     site.publisher.serve_folder(&site.place.mirror());
     let report = site.run().await;

@@ -50,6 +50,12 @@ fn make_first_night(members: &mut BTreeMap<String, String>) {
     members.insert(META.to_owned(), stamped);
 }
 
+/// Changes a registrant whose bucket has another one, with rows set aside.
+fn rename_only_fees(members: &mut BTreeMap<String, String>) {
+    let member = members.get_mut("CIK0009901001.json").unwrap();
+    *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
+}
+
 /// A publisher in its first night, and one home that has published it.
 struct Nights {
     place: Place,
@@ -230,10 +236,7 @@ async fn new_submissions_build_their_registrant_anew() {
 #[tokio::test(flavor = "multi_thread")]
 async fn findings_of_a_registrant_are_carried_over_with_it() {
     let nights = Nights::first().await;
-    nights.place.edit_archive(FACTS, |members| {
-        let member = members.get_mut("CIK0009901001.json").unwrap();
-        *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
-    });
+    nights.place.edit_archive(FACTS, rename_only_fees);
     let report = nights.run().await;
     assert_eq!(subjects(&report), SubjectCounts { built: 1, carried: REGISTRANTS - 2 }, "the other registrant of bucket 001 has rows in quarantine");
     assert_eq!(report.tasks[0].quarantined_total(), 5);
@@ -258,10 +261,7 @@ async fn a_row_that_breaks_two_rules_is_counted_alike_whether_it_is_built_or_car
     let of_value = quarantine.iter().filter(|(record_id, _)| record_id.contains("sec.financial_value") && record_id.contains("2201-"));
     let rules: Vec<&Value> = of_value.map(|(_, (record, _))| &record["rule"]).collect();
     assert_eq!(rules, ["filed_date_believable", "out_of_range"]);
-    nights.place.edit_archive(FACTS, |members| {
-        let member = members.get_mut("CIK0009901001.json").unwrap();
-        *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
-    });
+    nights.place.edit_archive(FACTS, rename_only_fees);
     let carried = run_here(&settings).await;
     assert_eq!(subjects(&carried), SubjectCounts { built: 1, carried: REGISTRANTS - 2 });
     assert_eq!(carried.tasks[0].quarantined, built.tasks[0].quarantined);
@@ -292,10 +292,7 @@ fn what_was_staged_with_parts_of_a_release_that_is_no_longer_the_last_is_built_a
     place.run(run).expect(0);
     std::fs::write(place.file(FACTS), second_night).unwrap();
     place.run(run).expect(0);
-    place.edit_archive(FACTS, |members| {
-        let member = members.get_mut("CIK0009901001.json").unwrap();
-        *member = member.replace("ONLY FEES TRUST", "ONLY FEES FUND");
-    });
+    place.edit_archive(FACTS, rename_only_fees);
     let killed = place.run_command(run).env(VARIABLE, "commit.begun").output().unwrap();
     assert_eq!(killed.status.signal(), Some(6), "{killed:?}");
     place.pubdata(&["releases", "rollback"]).expect(0);
