@@ -13,6 +13,8 @@ DEMO_HOME ?= .pubdata
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 PUBDATA = $(TARGET_DIR)/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/pubdata
+# Optimised programs come with an allocator of their own, which takes a minute to build.
+FEATURES = $(if $(filter dev,$(PROFILE)),,--features jemalloc)
 MIRRORS := $(foreach folder,$(sort $(wildcard fixtures/*/*/basic/source)),--mirror $(folder))
 # nextest when it is there (a process per test, clear summaries), else what Rust brings along.
 TEST_RUNNER := $(shell cargo nextest --version >/dev/null 2>&1 && echo nextest run || echo test)
@@ -26,7 +28,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the program (PROFILE=release for real work)
-	cargo build --locked --profile $(PROFILE)
+	cargo build --locked --profile $(PROFILE) $(FEATURES)
 
 run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) and print working requests; ctrl-c ends it
 	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null; then echo "port $(PORT) is taken; try: make run PORT=8081" >&2; exit 1; fi
@@ -82,7 +84,7 @@ check: ## Format, lints, declarations, layers
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo run --locked --quiet -- check
-	cargo test --locked --quiet --test it architecture
+	cargo test --locked --quiet --test project
 
 fuzz: build ## Attack every parser for MINUTES=10 of processor time each (TARGETS="xml zip"): docs/FUZZING.md
 	@cargo +nightly fuzz --version >/dev/null 2>&1 || { echo "fuzzing needs \`rustup toolchain install nightly\` and \`cargo install cargo-fuzz\`" >&2; exit 1; }
@@ -101,10 +103,10 @@ audit: ## Advisories, licences, sources and bans of dependencies (needs cargo-de
 	cargo deny --locked check --disable-fetch advisories
 
 bench: ## Measure what docs/PERFORMANCE.md states
-	cargo bench --locked
+	cargo bench --locked --features jemalloc
 
 bless: ## Rewrite expected files from the program's output; read the diff before you commit it
-	PUBDATA_BLESS=1 cargo test --locked --test it -- golden examples
+	PUBDATA_BLESS=1 cargo test --locked --test api --test nightly -- golden examples
 	git status --short fixtures docs/examples docs/coverage-matrix.md
 
 docs: ## Regenerate docs/data-dictionary.md from schemas/
@@ -133,7 +135,7 @@ wheel: packaged ## A Python wheel of the program, in target/packages (needs matu
 	# Licences are packed from beside its pyproject.toml.
 	cp LICENSE $(PACKAGED)/THIRD-PARTY packaging/wheel/
 	cd packaging/wheel
-	maturin build --locked --profile $(PROFILE) --strip --out $(PACKAGES)
+	maturin build --locked --profile $(PROFILE) $(FEATURES) --strip --out $(PACKAGES)
 	$(CHECKSUMS)
 
 deb: packaged ## A Debian package, in target/packages (needs cargo-deb)

@@ -121,7 +121,7 @@ number=0
 while IFS= read -r path; do
     number=$((number + 1))
     printf 'GET %s\n50' "$path" | seed http "get-$number"
-done < <(grep -rhoE '"/v1/[^"{}]*"' tests/it/serve docs/*.md | tr -d '"' | sort -u; grep -oE "^\s+'?/v1/[^' ]*" Makefile | tr -d " '\t")
+done < <(grep -rhoE '"/v1/[^"{}]*"' tests/api/serve docs/*.md | tr -d '"' | sort -u; grep -oE "^\s+'?/v1/[^' ]*" Makefile | tr -d " '\t")
 for path in /v1/zip/90210/nearby /v1/coverage /v1/permits/search?jurisdiction=us-il-chicago /v1/sec/companies/320193/filings '/v1/business/search?name=a' '/v1/license/search?name=a'; do
     printf 'GET %s\n18446744073709551615' "$path" | seed http "list-$(name "$path")"
 done

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use pubdata::ids::{Digest, Hasher};
+use pubdata_core::ids::{Digest, Hasher};
 
 use crate::Result;
 use crate::corpus::{self, VINTAGE};

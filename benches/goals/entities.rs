@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use pubdata::ids::Hasher;
+use pubdata_core::ids::Hasher;
 use serde_json::Value;
 use zip::ZipArchive;
 

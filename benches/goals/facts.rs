@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use pubdata::decode::Archive;
+use pubdata_build::decode::Archive;
 
 use crate::corpus;
 use crate::facts_corpus;
@@ -78,7 +78,7 @@ pub fn release(home: &Path) -> Result<PathBuf> {
 pub fn inflate(archive: &Path) -> Result<u64> {
     let archive = Archive::open(archive, "*", u64::MAX)?;
     let (next, bytes) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let work = || -> pubdata::error::Result<()> {
+    let work = || -> pubdata_core::error::Result<()> {
         let mut content = Vec::new();
         while let Some(member) = archive.members().get(next.fetch_add(1, Ordering::Relaxed)) {
             archive.read(member, &mut content)?;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pubdata::ids::{Digest, Hasher};
+use pubdata_core::ids::{Digest, Hasher};
 
 use crate::Result;
 use crate::corpus;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use jiff::Timestamp;
-use pubdata::store::{EventKind, EventLog, Feed, Home, NewEvent, StreamEntity, StreamFiling};
+use pubdata_store::{EventKind, EventLog, Feed, Home, NewEvent, StreamEntity, StreamFiling};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;

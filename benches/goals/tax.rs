@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use pubdata::ids::Hasher;
+use pubdata_core::ids::Hasher;
 use serde_json::Value;
 
 use crate::Result;
@@ -45,7 +45,7 @@ pub fn bench() -> Result<()> {
     corpus::remove(&home)
 }
 
-fn hash(path: &Path) -> Result<pubdata::ids::Digest> {
+fn hash(path: &Path) -> Result<pubdata_core::ids::Digest> {
     let (mut file, mut hasher, mut buffer) = (File::open(path)?, Hasher::default(), vec![0; 1 << 18]);
     loop {
         match file.read(&mut buffer)? {

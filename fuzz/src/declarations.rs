@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use pubdata::declared::DeclarationFiles;
-use pubdata::pipeline::{Declarations, Schedule, canonical_json, expand};
-use pubdata::store::Plans;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::pipeline::{Declarations, Schedule, canonical_json, expand};
+use pubdata_store::Plans;
 
 use crate::place;
 

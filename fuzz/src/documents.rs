@@ -1,7 +1,7 @@
 //! Documents: every element and fact stands where its pointer says.
 
-use pubdata::datasets::fuzzing::{company_facts as by_both, filings_of_member, readable_entries};
-use pubdata::decode::{FeedShape, XmlDocument, XmlPiece, feed_entries};
+use pubdata_build::datasets::fuzzing::{company_facts as by_both, filings_of_member, readable_entries};
+use pubdata_build::decode::{FeedShape, XmlDocument, XmlPiece, feed_entries};
 
 /// Any bytes as XML.
 pub fn xml(bytes: &[u8]) {

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::civil::date;
-use pubdata::ids::ReleaseId;
-use pubdata::store::{
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{
     ChannelEntry, Event, EventKind, EventLog, EventTail, Feed, Findings, FollowState, Home, Keys, Manifest, NewEvent, Partial, Releases, Snapshots,
     StreamFiling, acceptances, accepted, append_acceptance, append_ledger, read_ledger,
 };

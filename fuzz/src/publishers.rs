@@ -1,10 +1,10 @@
 //! What publishers' servers say beside the files.
 
 use jiff::Timestamp;
-use pubdata::fetch::fuzzing::{content_range, http_date, retry_after, unpack};
-use pubdata::fetch::{is_html, is_within_reach, links, mirror_path, recorded_url};
-use pubdata::pipeline::Listing;
-use pubdata::store::{Home, Snapshots};
+use pubdata_fetch::fuzzing::{content_range, http_date, retry_after, unpack};
+use pubdata_fetch::{is_html, is_within_reach, links, mirror_path, recorded_url};
+use pubdata_core::pipeline::Listing;
+use pubdata_store::{Home, Snapshots};
 
 use crate::place;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::DataFrame;
-use pubdata::decode::{ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range};
-use pubdata::pipeline::{Encoding, Format};
-use pubdata::provenance::POINTERS;
+use pubdata_build::decode::{ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range};
+use pubdata_core::pipeline::{Encoding, Format};
+use pubdata_core::provenance::POINTERS;
 
 use crate::archives::stored;
 use crate::place;
@@ -138,7 +138,7 @@ fn pointers_lead_back(path: &Path, bytes: &[u8], format: &Format, member: Option
 /// Small frames put together are the whole.
 fn in_chunks(path: &Path, format: &Format, member: Option<&str>, plan: &ColumnPlan, decoded: &Decoded) {
     let mut whole: Option<DataFrame> = None;
-    let mut take = |frame: DataFrame| -> pubdata::error::Result<()> {
+    let mut take = |frame: DataFrame| -> pubdata_core::error::Result<()> {
         match &mut whole {
             Some(whole) => drop(whole.vstack_mut(&frame)?),
             None => whole = Some(frame),

@@ -1,8 +1,8 @@
 //! Names, addresses and numbers in the form in which they are compared: a form that is put through the same again stays as it is.
 
-use pubdata::canonical::{address, email, license_number, line, name, phone, state, street};
-use pubdata::normalise;
-use pubdata::pipeline::normalized_name;
+use pubdata_core::canonical::{address, email, license_number, line, name, phone, state, street};
+use pubdata_build::normalise;
+use pubdata_core::pipeline::normalized_name;
 
 /// Any text as everything that is brought into a form.
 pub fn names(data: &[u8]) {
@@ -28,7 +28,7 @@ pub fn names(data: &[u8]) {
     assert_eq!(normalized_name(&header), header, "a normalized name stays as it is");
     let _ = (normalise::unscaled(text, 3), normalise::degrees(text, 180.0), normalise::us_date(text));
     for pattern in ["%m/%d/%Y", "%Y%m%d", text] {
-        let _ = normalise::Day::from_pattern(text, pattern);
+        let _ = normalise::day_from_pattern(text, pattern);
     }
-    let _ = (normalise::Day::from_epoch(text, 86_400_000), normalise::Day::from_iso(text.as_bytes()), normalise::instant_of_rfc3339(text));
+    let _ = (normalise::day_from_epoch(text, 86_400_000), normalise::Day::from_iso(text.as_bytes()), normalise::instant_of_rfc3339(text));
 }

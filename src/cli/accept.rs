@@ -8,9 +8,9 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::{Global, output, user};
-use crate::error::{Error, Result};
-use crate::run::{self, Word};
-use crate::store::{self, Acceptance, Accepted};
+use pubdata_core::error::{Error, Result};
+use pubdata_run::{self as run, Word};
+use pubdata_store::{self as store, Acceptance, Accepted};
 
 const AFTER_HELP: &str = "\
 What can be accepted:

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::{Global, output};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch;
-use crate::lineage::{self, Emitter};
-use crate::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
-use crate::run::{self, RunReport, RunSettings, SharedObserver};
-use crate::serve::freshness_of;
-use crate::store::{self, LedgerEntry};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_fetch as fetch;
+use pubdata_run::lineage::{self, Emitter};
+use pubdata_run::{self as run, RunReport, RunSettings, SharedObserver};
+use pubdata_serve::freshness_of;
+use pubdata_store::monitor::{self, HOOK_TIMEOUT, History, Message, OfRelease, Readings};
+use pubdata_store::{self as store, LedgerEntry};
 
 /// Whom to tell how a run went.
 #[derive(Args)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Global, output};
-use crate::run::Attention;
+use pubdata_run::Attention;
 
 /// How much is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,12 +4,12 @@
 use std::process::ExitCode;
 
 use super::{Global, output};
-use crate::declared::Finding;
-use crate::error::Result;
-use crate::follow;
-use crate::pipeline::Declarations;
-use crate::run;
-use crate::store::SharedStore;
+use pubdata_core::declared::Finding;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::Declarations;
+use pubdata_run as run;
+use pubdata_run::follow;
+use pubdata_store::SharedStore;
 
 pub(super) async fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
@@ -42,5 +42,5 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
             anstream::println!("{}: {store}: of several who create a file at once, one wins", output::coloured("ok"));
         }
     }
-    Ok(ExitCode::from(if findings.is_empty() { 0 } else { crate::error::ErrorKind::Config.exit_code() }))
+    Ok(ExitCode::from(if findings.is_empty() { 0 } else { pubdata_core::error::ErrorKind::Config.exit_code() }))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::error::Result;
+use pubdata_core::error::Result;
 
 const AFTER_HELP: &str = "\
 Examples:

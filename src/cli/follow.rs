@@ -7,10 +7,10 @@ use jiff::civil::Date;
 
 use super::publishers::PublisherArgs;
 use super::{Global, output};
-use crate::error::Result;
-use crate::fetch::FetchSettings;
-use crate::follow::{self, FollowReport, FollowSettings};
-use crate::store::SharedStore;
+use pubdata_core::error::Result;
+use pubdata_fetch::FetchSettings;
+use pubdata_run::follow::{self, FollowReport, FollowSettings};
+use pubdata_store::SharedStore;
 
 const AFTER_HELP: &str = "\
 Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server \

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Global, output, user};
-use crate::error::{Error, Result};
-use crate::ids::ReleaseId;
-use crate::provenance::Snapshot;
-use crate::run::{self, Import, RunSettings, Withdrawal};
-use crate::store::Manifest;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::ReleaseId;
+use pubdata_core::provenance::Snapshot;
+use pubdata_run::{self as run, Import, RunSettings, Withdrawal};
+use pubdata_store::Manifest;
 
 const AFTER_HELP: &str = "\
 Examples:

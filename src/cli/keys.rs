@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use jiff::{Timestamp, ToSpan};
 
 use super::{Global, output};
-use crate::error::{Error, IoExt, Result};
-use crate::receipts::SigningKey;
-use crate::store::{NewKey, Plans, SharedStore, change_keys, list_keys};
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_store::receipts::SigningKey;
+use pubdata_store::{NewKey, Plans, SharedStore, change_keys, list_keys};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::error::{IoExt, Result};
+use pubdata_core::error::{IoExt, Result};
 
 #[derive(Args)]
 pub(super) struct ManArgs {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Global, after_run};
-use crate::error::Result;
+use pubdata_core::error::Result;
 
 #[derive(Args)]
 pub(super) struct MetricsArgs {

@@ -43,12 +43,12 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
 
-use crate::declared::DeclarationFiles;
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::fetch::FetchSettings;
-use crate::pipeline::Declarations;
-use crate::run::{self as runs, AcceptedIds, Chosen, RunSettings};
-use crate::store::{Home, Releases, SETTINGS_FILE, SharedStore};
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::pipeline::Declarations;
+use pubdata_fetch::FetchSettings;
+use pubdata_run::{self as runs, AcceptedIds, Chosen, RunSettings};
+use pubdata_store::{Home, Releases, SETTINGS_FILE, SharedStore};
 use settings::SettingsFile;
 pub use tracer::HomeTracer;
 

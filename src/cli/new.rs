@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
-use crate::error::{Error, Result};
-use crate::run::{self, GuessedWord, NewReport, NewSettings, SharedObserver};
+use pubdata_core::error::{Error, Result};
+use pubdata_run::{self as run, GuessedWord, NewReport, NewSettings, SharedObserver};
 
 const AFTER_HELP: &str = "\
 A city that nobody has declared, from its file to an answer, without a compiler:

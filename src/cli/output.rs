@@ -6,8 +6,8 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::provenance::SourceRows;
+use pubdata_core::error::Error;
+use pubdata_core::provenance::SourceRows;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -109,7 +109,7 @@ pub(super) fn to_seconds(instant: &str) -> String {
 
 /// A number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
-    crate::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
+    pubdata_build::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 /// A number of things, of which one is called `noun`.

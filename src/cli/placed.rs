@@ -10,9 +10,9 @@ use super::after_run::{self, AfterRunArgs};
 use super::receipts::{self, SigningKeyArgs};
 use super::run::{ExtentArgs, told};
 use super::{Global, output, progress::Progress};
-use crate::error::{Error, ErrorKind, Result};
-use crate::receipts::Roots;
-use crate::run::{self, PlanAddress, RunSettings, Share, SharedObserver, UnitReport, Wave};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_run::{self as run, PlanAddress, RunSettings, Share, SharedObserver, UnitReport, Wave};
+use pubdata_store::receipts::Roots;
 
 const TASK_HELP: &str = "\
 Exit codes: 0 done, or done before; 20 done for good, and blocked (the commit says why); 40 the plan is of another program or has no such unit;

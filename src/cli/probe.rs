@@ -10,10 +10,10 @@ use clap::Args;
 
 use super::publishers::PublisherArgs;
 use super::{Global, output, progress::Progress};
-use crate::error::{Error, Result};
-use crate::fetch::FetchSettings;
-use crate::run::{self, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would};
-use crate::store::{Home, Releases};
+use pubdata_core::error::{Error, Result};
+use pubdata_fetch::FetchSettings;
+use pubdata_run::{self as run, End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, SharedObserver, Would};
+use pubdata_store::{Home, Releases};
 
 const AFTER_HELP: &str = "\
 Before the first night, and whenever a publisher seems to have changed something:

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
-use crate::fetch::FetchProgress;
-use crate::run::{Observer, TaskReport};
+use pubdata_fetch::FetchProgress;
+use pubdata_run::{Observer, TaskReport};
 
 /// The bar that is shown now, if any.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);

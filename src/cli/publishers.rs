@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::fetch::FetchSettings;
+use pubdata_fetch::FetchSettings;
 
 #[derive(Args)]
 pub(super) struct PublisherArgs {

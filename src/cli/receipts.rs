@@ -9,11 +9,11 @@ use clap::Args;
 
 use super::trace::release_id;
 use super::{Global, output};
-use crate::error::{Error, IoExt, Result, ResultExt};
-use crate::ids::{Digest, RecordId, ReleaseId};
-use crate::receipts::{Log, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
-use crate::run::RunSettings;
-use crate::store::{Manifest, Part};
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
+use pubdata_core::ids::{Digest, RecordId, ReleaseId};
+use pubdata_run::RunSettings;
+use pubdata_store::receipts::{Log, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
+use pubdata_store::{Manifest, Part};
 
 /// Names the publisher's key.
 #[derive(Args)]
@@ -160,7 +160,7 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
     let settings = global.reading(&arguments.channel)?;
     let manifest = match &arguments.release {
         Some(release) => settings.releases.manifest(&release_id(release)?).await?,
-        None => crate::run::current_manifest(&settings).await?,
+        None => pubdata_run::current_manifest(&settings).await?,
     };
     let part = part_with(&settings, &manifest, &record_id).await?;
     let receipt = issue(&settings.releases, &Log::of(&settings.releases, &settings.channel), &manifest, &record_id, part).await?;

@@ -1,7 +1,7 @@
 //! A release on one page: who made it and when, its datasets, its builds, and what is the matter with them.
 
 use super::output;
-use crate::store::Manifest;
+use pubdata_store::Manifest;
 
 /// Prints the page. `channels` point at the release.
 pub(super) fn print(manifest: &Manifest, channels: &[String]) {

@@ -7,11 +7,11 @@ use clap::{Args, Subcommand};
 
 use super::trace::release_id;
 use super::{Global, output, release_page};
-use crate::error::{IoExt, Result};
-use crate::ids::{Digest, ReleaseId};
-use crate::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
-use crate::run::{self, RunSettings};
-use crate::store::{self, Cause, Causes, ChannelEntry, RecordWhy, ReleaseDiff};
+use pubdata_build::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::{Digest, ReleaseId};
+use pubdata_run::{self as run, RunSettings};
+use pubdata_store::{self as store, Cause, Causes, ChannelEntry, RecordWhy, ReleaseDiff};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {

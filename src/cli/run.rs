@@ -11,12 +11,12 @@ use super::attention::Extent;
 use super::publishers::PublisherArgs;
 use super::receipts::{self, SigningKeyArgs};
 use super::{Global, output, progress::Progress};
-use crate::error::{Error, Result};
-use crate::fetch::FetchSettings;
-use crate::ids::Cik;
-use crate::receipts::RootsOfRows;
-use crate::run::{self, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WrittenPlan};
-use crate::store::{self, LedgerEntry};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
+use pubdata_fetch::FetchSettings;
+use pubdata_run::{self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WrittenPlan};
+use pubdata_store::receipts::RootsOfRows;
+use pubdata_store::{self as store, LedgerEntry};
 
 /// Where files come from and what to work on.
 #[derive(Args)]

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::{Global, json_schemas, output};
-use crate::contract::data_dictionary;
-use crate::error::{Error, Result};
-use crate::pipeline::nearest;
+use pubdata_core::contract::data_dictionary;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::nearest;
 
 #[derive(Args)]
 pub(super) struct SchemaArgs {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Global;
-use crate::error::{Error, Result};
-use crate::pipeline::Declarations;
-use crate::serve::{self, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
-use crate::store::Plans;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declarations;
+use pubdata_serve::{self as serve, HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+use pubdata_store::Plans;
 
 #[derive(Args)]
 pub(super) struct ServeArgs {

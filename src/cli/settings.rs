@@ -10,10 +10,10 @@ use serde::Serialize;
 use toml::{Table, Value};
 
 use super::{Global, output};
-use crate::error::{Error, IoExt, Result};
-use crate::pipeline::nearest;
-use crate::run::{self, Chosen};
-use crate::store::SETTINGS_FILE;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::pipeline::nearest;
+use pubdata_run::{self as run, Chosen};
+use pubdata_store::SETTINGS_FILE;
 
 /// Flags that are said for one command and not for every night.
 const SAID_ONCE: [&str; 17] = [
@@ -105,7 +105,7 @@ impl SettingsFile {
         let wrong = |error: String| Error::config(format!("{}: {}", path.display(), error.trim())).hint("`pubdata settings --help` shows an example");
         let table: Table = toml::from_str(&text).map_err(|error: toml::de::Error| wrong(error.to_string()))?;
         let chosen = table.iter().filter(|(key, _)| CHOSEN.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect::<Table>();
-        let chosen = Chosen::deserialize_from(chosen).map_err(wrong)?;
+        let chosen = chosen_of(chosen).map_err(wrong)?;
         let file = Self { path: path.clone(), table, chosen };
         file.check(command).map_err(wrong)?;
         Ok(file)
@@ -136,10 +136,8 @@ impl SettingsFile {
     }
 }
 
-impl Chosen {
-    fn deserialize_from(table: Table) -> std::result::Result<Self, String> {
-        table.try_into().map_err(|error: toml::de::Error| format!("`pipelines`, `disabled` and `optional` are lists of names: {}", error.message()))
-    }
+fn chosen_of(table: Table) -> std::result::Result<Chosen, String> {
+    table.try_into().map_err(|error: toml::de::Error| format!("`pipelines`, `disabled` and `optional` are lists of names: {}", error.message()))
 }
 
 fn unknown(key: &str, what: &str, known: Vec<String>) -> String {

@@ -10,11 +10,11 @@ use jiff::civil::Date;
 
 use super::attention::Extent;
 use super::{Global, output};
-use crate::error::Result;
-use crate::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
-use crate::run::{self, Attention, FileByHand, TaskReport};
-use crate::serve::{freshness_of, freshness_of_task};
-use crate::store::{self, LedgerEntry, Manifest, TaskEntry};
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
+use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
+use pubdata_serve::{freshness_of, freshness_of_task};
+use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
 pub(super) struct StatusArgs {

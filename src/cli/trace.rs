@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{Global, output};
-use crate::error::{Error, Result};
-use crate::ids::{RecordId, ReleaseId};
-use crate::provenance::Obtained;
-use crate::run::{self, AccessionReport, Replay, TraceReport};
-use crate::store::Releases;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{RecordId, ReleaseId};
+use pubdata_core::provenance::Obtained;
+use pubdata_run::{self as run, AccessionReport, Replay, TraceReport};
+use pubdata_store::Releases;
 
 #[derive(Args)]
 pub(super) struct TraceArgs {

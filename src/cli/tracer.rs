@@ -6,10 +6,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::error::{Error, Result};
-use crate::run::{self, RunSettings};
-use crate::serve::Tracer;
-use crate::store::FoundRecord;
+use pubdata_core::error::{Error, Result};
+use pubdata_run::{self as run, RunSettings};
+use pubdata_serve::Tracer;
+use pubdata_store::FoundRecord;
 
 /// Looks at the snapshots of a home.
 pub struct HomeTracer(pub RunSettings);

@@ -2,7 +2,7 @@
 //! did before it printed is done. A reader that goes away, as `| head` does, is none of that: printing goes on to nobody.
 
 use super::output;
-use crate::error::{Error, ErrorKind};
+use pubdata_core::error::{Error, ErrorKind};
 
 /// How printing says that it failed; there is no other way to notice it at each of hundreds of places.
 const FAILED: &str = "failed printing to stdout: ";

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use super::{Global, output};
-use crate::error::{ErrorKind, Result};
-use crate::publish::STAGED_FORMAT_VERSION;
-use crate::run::{self, KeptRelease, NextRun, UpgradeReport};
-use crate::store::{self, FormatReport, StagedFormats, Treatment};
+use pubdata_build::publish::STAGED_FORMAT_VERSION;
+use pubdata_core::error::{ErrorKind, Result};
+use pubdata_run::{self as run, KeptRelease, NextRun, UpgradeReport};
+use pubdata_store::{self as store, FormatReport, StagedFormats, Treatment};
 
 pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
     // What a newer version wrote is told of before anything is read.

@@ -8,9 +8,9 @@ use clap::Args;
 use super::trace::{exit_code, release_id, verdict};
 use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
-use crate::error::Result;
-use crate::receipts::seal_problem;
-use crate::run::{self, RebuildReport};
+use pubdata_core::error::Result;
+use pubdata_run::{self as run, RebuildReport};
+use pubdata_store::receipts::seal_problem;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {

@@ -7,9 +7,9 @@ use clap::Args;
 use super::publishers::PublisherArgs;
 use super::receipts::verifier_key;
 use super::{Global, output};
-use crate::error::{Error, ErrorKind, Result};
-use crate::store::Home;
-use crate::witness::{self, FileOutcome, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport, WitnessSettings};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_fetch::witness::{self, FileOutcome, KeyFrom, LogReport, Outcome, RecordReport, WitnessReport, WitnessSettings};
+use pubdata_store::Home;
 
 #[derive(Args)]
 pub(super) struct WitnessArgs {

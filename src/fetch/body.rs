@@ -10,8 +10,8 @@ use reqwest::Response;
 use super::client::causes;
 use super::retry::Failure;
 use super::{FetchProgress, check};
-use crate::error::Error;
-use crate::store::Partial;
+use pubdata_core::error::Error;
+use pubdata_store::Partial;
 
 /// Bytes unpacked between two looks at the size.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -234,7 +234,7 @@ impl<'a> Unpacking<'a> {
 #[cfg(fuzzing)]
 pub mod fuzzing {
     use super::{Coding, Sink, Unpacking};
-    use crate::store::Partial;
+    use pubdata_store::Partial;
 
     /// Unpacks pieces of a body as they would come; says whether they were whole. The bytes are in the download.
     pub fn unpack(content_encoding: &str, pieces: &[&[u8]], max_bytes: u64, partial: &mut Partial) -> bool {

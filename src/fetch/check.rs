@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Request;
-use crate::error::{Error, IoExt, Result};
+use pubdata_core::error::{Error, IoExt, Result};
 
 /// Bytes at the beginning that tell a page from a file.
 const HEAD_BYTES: u64 = 4096;

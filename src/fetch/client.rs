@@ -12,7 +12,7 @@ use thiserror::Error as ThisError;
 
 use super::FetchSettings;
 use super::redirect::is_private;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Hosts that no proxy is asked for, besides those of the settings.
 const NEVER_PROXIED: &str = "localhost,127.0.0.0/8,::1";

@@ -18,10 +18,10 @@ use super::secret::SecretUrl;
 use super::sftp::{self, Sftp};
 use super::way::Address;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
-use crate::provenance::{Obtained, Snapshot};
-use crate::store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);

@@ -17,7 +17,7 @@ use super::retry::{Failure, RetryPolicy, http_date, utc_date};
 use super::secret::SecretUrl;
 use super::way::{Address, KEY_ERROR, Reached, text_of};
 use super::{Fetcher, Request};
-use crate::error::{Error, ErrorKind, Result};
+use pubdata_core::error::{Error, ErrorKind, Result};
 
 impl Fetcher {
     /// Whether something stands in for the publishers.

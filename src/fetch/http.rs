@@ -12,8 +12,8 @@ use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
 use super::way::{Address, HttpClient, KEY_ERROR, Reached, at_end_of_way, text_of};
 use super::{FetchProgress, FetchSettings};
-use crate::error::Error;
-use crate::store::{KnownUrl, Partial, PartialOf};
+use pubdata_core::error::Error;
+use pubdata_store::{KnownUrl, Partial, PartialOf};
 
 /// Downloads over HTTP, one try at a time.
 pub(super) struct Http {

@@ -9,7 +9,7 @@ use reqwest::header::CONTENT_TYPE;
 use super::FetchSettings;
 use super::client::{Clients, NamedBy, causes};
 use super::host_limiter::is_loopback;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// How long an address may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

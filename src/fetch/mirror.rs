@@ -7,7 +7,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// The file that says what a mirror is; without it a mirror holds whole files.
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
 use super::FetchSettings;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Between two requests for a file that is being made.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);

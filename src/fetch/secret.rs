@@ -1,7 +1,7 @@
 //! A URL in its two forms: as recorded and logged, without its secrets, and as sent. Texts from outside are cleared of the secrets before
 //! they are shown.
 
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// A URL in its two forms: as recorded and logged, and as sent.
 #[derive(Clone, PartialEq, Eq)]

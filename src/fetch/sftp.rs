@@ -21,9 +21,9 @@ use super::piece::{Head, Piece};
 use super::retry::{Failure, http_date, utc_date};
 use super::ssh::{self, Connection, Server};
 use super::{FetchProgress, FetchSettings};
-use crate::error::Error;
-use crate::pipeline::SftpLogin;
-use crate::store::{FileStamp, Partial, PartialOf};
+use pubdata_core::error::Error;
+use pubdata_core::pipeline::SftpLogin;
+use pubdata_store::{FileStamp, Partial, PartialOf};
 
 /// The largest piece that every server hands out at once (draft-ietf-secsh-filexfer-02, 6.4).
 const PIECE: u64 = 32 << 10;

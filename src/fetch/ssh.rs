@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 
 use super::FetchSettings;
 use super::retry::Failure;
-use crate::error::Error;
-use crate::pipeline::{SftpLogin, variable_of};
+use pubdata_core::error::Error;
+use pubdata_core::pipeline::{SftpLogin, variable_of};
 
 /// A server of which files are asked, and by whom.
 #[derive(Clone, Copy)]

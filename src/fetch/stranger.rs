@@ -8,7 +8,7 @@ use super::client::{Clients, NamedBy, causes};
 use super::host_limiter::{HostLimiter, is_loopback};
 use super::retry::{Failure, RetryPolicy, retry_after};
 use super::way::text_of;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 

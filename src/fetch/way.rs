@@ -11,7 +11,7 @@ use super::host_limiter::HostLimiter;
 use super::redirect::{self, MOST_REDIRECTS, Reach};
 use super::retry::Failure;
 use super::secret::SecretUrl;
-use crate::error::{Error, want_of_files};
+use pubdata_core::error::{Error, want_of_files};
 
 /// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");

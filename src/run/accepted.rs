@@ -7,11 +7,11 @@ use jiff::tz::TimeZone;
 use super::RunSettings;
 use super::mirrors::check_mirrors;
 use super::selection::check_selectors;
-use crate::error::{Error, Result};
-use crate::fetch::{FetchSettings, Fetcher};
-use crate::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
-use crate::store::{self, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, LedgerTask, Snapshots, accepted};
-use crate::validate::{DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED};
+use pubdata_build::validate::{DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
+use pubdata_fetch::{FetchSettings, Fetcher};
+use pubdata_store::{self as store, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, LedgerTask, Snapshots, accepted};
 
 /// Rules about totals, which a person may take as they are.
 const RULES: [&str; 5] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT];

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::RunSettings;
 use super::wanted::{Fetched, Wanted};
-use crate::error::Result;
-use crate::fetch::{Request, recorded_url};
-use crate::issue::SourceFinding;
-use crate::pipeline::Source;
-use crate::provenance::Snapshot;
-use crate::store::Snapshots;
+use pubdata_core::error::Result;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::Source;
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Request, recorded_url};
+use pubdata_store::Snapshots;
 
 /// A required file of a source that is built from those that came.
 pub(super) const FILE_MISSING: &str = "file_missing";

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::exit_code::ExitCode;
 use super::findings;
 use super::report::TaskReport;
-use crate::store::LedgerEntry;
+use pubdata_store::LedgerEntry;
 
 /// One thing that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

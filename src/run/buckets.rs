@@ -7,13 +7,13 @@ use super::RunSettings;
 use super::build::{check, guarded};
 use super::source_rows::RowUses;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::datasets::{BuildWhole, Context, Split, Table};
-use crate::error::{Error, Result};
-use crate::ids::bucket_name;
-use crate::pipeline::{Buckets, Declaration};
-use crate::provenance::{Inputs, Snapshot};
-use crate::publish::Stage;
-use crate::store::{Home, Scratch, Snapshots, TaskEntry};
+use pubdata_build::datasets::{BuildWhole, Context, Split, Table};
+use pubdata_build::publish::Stage;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::bucket_name;
+use pubdata_core::pipeline::{Buckets, Declaration};
+use pubdata_core::provenance::{Inputs, Snapshot};
+use pubdata_store::{Home, Scratch, Snapshots, TaskEntry};
 
 impl TaskInUnits<'_> {
     /// Splits the sources in a scratch folder of `home`, builds each bucket, and stages all of them. Findings go to `issues_file`.

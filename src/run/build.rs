@@ -8,16 +8,16 @@ use polars::prelude::{BooleanChunked, DataFrame};
 
 use super::RunSettings;
 use super::declaration_faults::refuse_faults;
-use crate::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
-use crate::issue::{Issue, Severity, SourceFinding};
-use crate::normalise::pointers;
-use crate::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
-use crate::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
-use crate::publish::{BuiltTable, RowsAre};
-use crate::store::{self, Manifest, Part, Snapshots, TaskEntry};
-use crate::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
+use pubdata_build::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
+use pubdata_build::normalise::pointers;
+use pubdata_build::publish::{BuiltTable, RowsAre};
+use pubdata_build::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::{Issue, Severity, SourceFinding};
+use pubdata_core::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
+use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
+use pubdata_store::{self as store, Manifest, Part, Snapshots, TaskEntry};
 
 /// The published table of records set aside.
 pub(super) const QUARANTINE: &str = "pubdata.quarantine";
@@ -102,7 +102,7 @@ pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a crate::contract::Contract> {
+pub(super) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a pubdata_core::contract::Contract> {
     settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
 }
 

@@ -3,11 +3,11 @@
 use super::RunSettings;
 use super::listing::listed_files;
 use super::wanted::{Fetched, Wanted};
-use crate::error::Result;
-use crate::fetch::{Outcome, Request, recorded_url};
-use crate::pipeline::Source;
-use crate::provenance::{Obtained, Snapshot};
-use crate::store::{self, Snapshots, TaskEntry};
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::Source;
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_fetch::{Outcome, Request, recorded_url};
+use pubdata_store::{self as store, Snapshots, TaskEntry};
 
 /// Whether nobody but a person asks for a source's files. A mirror stands in for persons too.
 pub(super) fn is_by_hand(settings: &RunSettings, source: &Source) -> bool {

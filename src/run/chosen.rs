@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::pipeline::Declaration;
+use pubdata_core::pipeline::Declaration;
 
 /// What an operator has chosen. Each entry names a family, a pipeline, a dataset or a task, or begins names with `permit.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -2,9 +2,9 @@
 
 use std::fmt::{Display, Formatter};
 
-use crate::datasets;
-use crate::pipeline::{Declaration, Declarations};
-use crate::store::PART_FORMAT_VERSION;
+use pubdata_build::datasets;
+use pubdata_core::pipeline::{Declaration, Declarations};
+use pubdata_store::PART_FORMAT_VERSION;
 
 /// Programs of before the second form of parts did not say which they wrote.
 const FIRST_PART_FORMAT: &str = "1";
@@ -90,7 +90,7 @@ impl Display for CodeVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::DeclarationFiles;
+    use pubdata_core::declared::DeclarationFiles;
 
     #[test]
     fn what_is_other_is_named_with_the_program_that_can() {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::fetching::fetch_all;
 use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver};
-use crate::decode;
-use crate::error::Result;
-use crate::fetch::{Fetcher, Request};
+use pubdata_build::decode;
+use pubdata_core::error::Result;
+use pubdata_fetch::{Fetcher, Request};
 
 /// Largest document about a list.
 const MAX_BYTES: u64 = 16 << 20;

@@ -1,10 +1,10 @@
 //! What of a declaration the code that reads it cannot use: settings that do not hold, columns that nothing reads, words that are no values of their
 //! columns. Each with file and line.
 
-use crate::datasets::{self, Fault};
-use crate::declared::{Finding, TablePath};
-use crate::error::{Error, Result};
-use crate::pipeline::{Declaration, Declarations};
+use pubdata_build::datasets::{self, Fault};
+use pubdata_core::declared::{Finding, TablePath};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Declarations};
 
 /// So many faults stand in one message.
 const MOST_TOLD: usize = 3;

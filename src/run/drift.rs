@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use super::RunSettings;
 use super::build::{QUARANTINE, names};
 use super::side_by_side::side_by_side;
-use crate::contract::Day;
-use crate::error::Result;
-use crate::normalise::grouped;
-use crate::pipeline::{Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE};
-use crate::publish::{Stage, Statistics, TwoBuilds};
-use crate::store::{Manifest, Part};
-use crate::validate::{DRIFT, Refusal};
+use pubdata_build::normalise::grouped;
+use pubdata_build::publish::{Stage, Statistics, TwoBuilds};
+use pubdata_build::validate::{DRIFT, Refusal};
+use pubdata_core::contract::Day;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE};
+use pubdata_store::{Manifest, Part};
 
 /// Part of a dataset that must have been built anew before its columns are judged: what is carried over is as it was.
 const LEAST_SHARE_BUILT: f64 = 0.25;
@@ -54,7 +54,7 @@ pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: 
         let (dataset_id, part) = parts[number];
         match runtime.block_on(settings.releases.part_if_present(&previous.release_id, part)) {
             Ok(Some(bytes)) => {
-                let added = crate::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes));
+                let added = pubdata_build::publish::verify_part(part, &bytes).and_then(|()| stage.add_before(dataset_id, bytes));
                 if let Err(error) = added {
                     tracing::warn!(task.id = task_id, part = part.path, "the last release cannot be compared with: {error}");
                 }
@@ -126,7 +126,7 @@ fn jumps(builds: &TwoBuilds, drift: &Drift, cadence: Cadence) -> Vec<Jump> {
         let mut add = |setting: &'static str, figures: Option<String>| {
             jumps.extend(figures.map(|figures| Jump { column: column.clone(), figures, setting }));
         };
-        let rows = |of: &crate::publish::ColumnStatistics| of.values + of.nulls;
+        let rows = |of: &pubdata_build::publish::ColumnStatistics| of.values + of.nulls;
         if rows(was).min(rows(is)) >= FEWEST_ROWS_FOR_WARNED_SHARE {
             add("max_null_points", nulls((was.nulls, rows(was)), (is.nulls, rows(is)), &limits));
         }

@@ -7,9 +7,9 @@ use jiff::tz::TimeZone;
 
 use super::RunSettings;
 use super::selection::sources_of;
-use crate::error::Result;
-use crate::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
-use crate::provenance::Snapshot;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
+use pubdata_core::provenance::Snapshot;
 
 /// The day from which each source of a build is late unless a newer edition has come. Files that someone names one by one, that are bundled or
 /// fetched on demand, and sources whose own pipeline tells of them have none.

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use super::RunSettings;
 use super::requests::requests;
 use super::wanted::{Fetched, Wanted};
-use crate::error::{Result, ResultExt};
-use crate::pipeline::{Declaration, Editions, Source, Variable};
-use crate::provenance::Snapshot;
+use pubdata_core::error::{Result, ResultExt};
+use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
+use pubdata_core::provenance::Snapshot;
 
 /// Where only the newest labels are wanted and they are not there, so many earlier ones a server is asked for, one after the other.
 const MAX_EARLIER: usize = 24;

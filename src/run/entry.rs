@@ -10,13 +10,13 @@ use super::due::due;
 use super::findings::unconfirmed_layout;
 use super::made_with::fingerprint;
 use super::selection::Selected;
-use crate::error::Result;
-use crate::ids::Digest;
-use crate::issue::SourceFinding;
-use crate::pipeline::{Declaration, LayoutEvidence};
-use crate::provenance::{Obtained, Snapshot};
-use crate::publish;
-use crate::store::{Manifest, TaskEntry};
+use pubdata_build::publish;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::{Declaration, LayoutEvidence};
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_store::{Manifest, TaskEntry};
 
 /// Why a build is not the one of the current release; nothing when it is.
 pub(super) fn reasons(
@@ -24,7 +24,7 @@ pub(super) fn reasons(
     previous: Option<&TaskEntry>,
     is_forced: bool,
     current: Option<&Manifest>,
-    contracts: &crate::contract::Contracts,
+    contracts: &pubdata_core::contract::Contracts,
 ) -> Vec<String> {
     let Some(previous) = previous else { return vec!["never built".to_owned()] };
     let mut reasons = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn entry(
         // A sample is no file of the publisher's: it can confirm nothing.
         findings.extend(unconfirmed_layout(declaration, layout_evidence));
     }
-    let inputs = crate::provenance::Inputs::new(snapshots).snapshots().to_vec();
+    let inputs = pubdata_core::provenance::Inputs::new(snapshots).snapshots().to_vec();
     let (declaration_hash, contracts_hash, code_version) = fingerprint(settings, declaration)?;
     // Address and version too: the release names them, and rows may.
     let files: Vec<_> = inputs.iter().map(|input| (&input.source_id, &input.keys, input.sha256, &input.url, &input.source_version)).collect();

@@ -7,12 +7,12 @@ use super::RunSettings;
 use super::made_with::MadeWith;
 use super::published::Published;
 use super::trace::{entry_of, snapshot_of};
-use crate::decode::{self, ColumnPlan, RecordCell, RecordText};
-use crate::error::Result;
-use crate::ids::Digest;
-use crate::pipeline::{Format, Source, Syntax};
-use crate::provenance::{Snapshot, SourcePointer};
-use crate::store::{FoundRecord, Snapshots, without_folders};
+use pubdata_build::decode::{self, ColumnPlan, RecordCell, RecordText};
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_core::pipeline::{Format, Source, Syntax};
+use pubdata_core::provenance::{Snapshot, SourcePointer};
+use pubdata_store::{FoundRecord, Snapshots, without_folders};
 
 /// The most bytes of one source cell that are read, and that are shown.
 const MOST_READ: u64 = 8 << 20;
@@ -277,6 +277,6 @@ fn header(header: Option<decode::HeaderRow>) -> Option<ShownHeader> {
     Some(ShownHeader { text: header.text, offset: header.offset, length: header.length })
 }
 
-fn unreadable(error: &crate::error::Error) -> ShownBytes {
+fn unreadable(error: &pubdata_core::error::Error) -> ShownBytes {
     ShownBytes::nothing(Shown::Unavailable, format!("the publisher's file cannot be read: {error}"))
 }

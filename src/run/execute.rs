@@ -15,14 +15,14 @@ use super::stage::build_and_stage;
 use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
 use super::work_units::BuiltTask;
 use super::{RunSettings, SharedObserver};
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::ReleaseId;
-use crate::issue::SourceFinding;
-use crate::pipeline::Declaration;
-use crate::provenance::{Obtained, Snapshot};
-use crate::publish::{self, Contribution, Outcome, StagedBuild, Told};
-use crate::store::{self, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, TaskEntry, Unrenewed, without_folders};
-use crate::validate::is_above_warning_level;
+use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
+use pubdata_build::validate::is_above_warning_level;
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::ids::ReleaseId;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::Declaration;
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_store::{self as store, DiskUse, LEDGER_FORMAT_VERSION, LedgerEntry, NotRenewed, Snapshots, TaskEntry, Unrenewed, without_folders};
 
 /// Runs the plan: fetches, builds what is stale, publishes one release, and writes the ledger. Needs a runtime with several threads:
 /// builds block.

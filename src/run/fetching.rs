@@ -9,8 +9,8 @@ use super::pages::fetch_list;
 use super::source_fetcher::SourceFetcher;
 use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver};
-use crate::error::Result;
-use crate::fetch::Fetcher;
+use pubdata_core::error::Result;
+use pubdata_fetch::Fetcher;
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
 const CONCURRENT_FILES: usize = 8;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrivals::{FILE_MISSING, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
 use super::exit_code::ExitCode;
-use crate::issue::SourceFinding;
-use crate::pipeline::{Declaration, LayoutEvidence};
-use crate::publish::StagedBuild;
-use crate::store::Manifest;
+use pubdata_build::publish::StagedBuild;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::{Declaration, LayoutEvidence};
+use pubdata_store::Manifest;
 
 /// A mapped column of a source in which no row has a value.
 const EMPTY_COLUMN: &str = "empty_column";
@@ -55,7 +55,7 @@ pub(super) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvid
 /// Finds the columns that had values in the last release and have none in a build.
 pub(super) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) -> Vec<SourceFinding> {
     let Some(previous) = previous.filter(|previous| previous.tasks.contains_key(&staged.task_id)) else { return Vec::new() };
-    let mut parts_of: BTreeMap<&str, Vec<&crate::store::Part>> = BTreeMap::new();
+    let mut parts_of: BTreeMap<&str, Vec<&pubdata_store::Part>> = BTreeMap::new();
     staged.parts.iter().for_each(|staged| parts_of.entry(&staged.dataset_id).or_default().push(&staged.part));
     let mut findings = Vec::new();
     for (dataset_id, parts) in parts_of {
@@ -75,7 +75,7 @@ pub(super) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) ->
 }
 
 /// The columns without a value in any part; none where a part does not say, or where there are few rows.
-fn empty_columns<'p>(parts: impl Iterator<Item = &'p crate::store::Part>) -> Option<BTreeSet<&'p str>> {
+fn empty_columns<'p>(parts: impl Iterator<Item = &'p pubdata_store::Part>) -> Option<BTreeSet<&'p str>> {
     let mut empty: Option<BTreeSet<&str>> = None;
     let mut rows = 0;
     for part in parts.filter(|part| part.rows > 0) {

@@ -12,11 +12,11 @@ use super::editions::files_of_source;
 use super::execute::new_run_id;
 use super::listing::listed_files;
 use super::requests::requests;
-use crate::error::{Error, Result, ResultExt};
-use crate::fetch::{Fetcher, Outcome, Request, is_within_reach, recorded_url};
-use crate::pipeline::{Declaration, Declarations, Source, Variable, nearest};
-use crate::provenance::{Obtained, Snapshot};
-use crate::store::{self, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::pipeline::{Declaration, Declarations, Source, Variable, nearest};
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_fetch::{Fetcher, Outcome, Request, is_within_reach, recorded_url};
+use pubdata_store::{self as store, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, Snapshots};
 
 /// A file that a person has downloaded.
 #[derive(Debug, Clone)]

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::RunSettings;
 use super::build::names;
 use super::wanted::{Fetched, Wanted};
-use crate::decode;
-use crate::error::Result;
-use crate::fetch::{Fetcher, Request, links};
-use crate::pipeline::{Listed, Source, expand, is_packed};
-use crate::provenance::Snapshot;
-use crate::validate::SHRINK;
+use pubdata_build::decode;
+use pubdata_build::validate::SHRINK;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Listed, Source, expand, is_packed};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Fetcher, Request, links};
 
 /// Largest page of links.
 const MAX_PAGE_BYTES: u64 = 16 << 20;

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::RunSettings;
 use super::code_version::CodeVersion;
 use super::selection::sources_of;
-use crate::contract::{Contract, Contracts};
-use crate::error::{Error, Result};
-use crate::ids::Digest;
-use crate::pipeline::{Declaration, Declarations, canonical_json};
-use crate::store::{Manifest, TaskEntry};
+use pubdata_core::contract::{Contract, Contracts};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::pipeline::{Declaration, Declarations, canonical_json};
+use pubdata_store::{Manifest, TaskEntry};
 
 /// The declarations and contracts that a pipeline's output depends on, as they are hashed.
 pub(super) struct Texts {
@@ -190,7 +190,7 @@ pub(super) async fn contracts_of(settings: &RunSettings, manifest: &Manifest) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::DeclarationFiles;
+    use pubdata_core::declared::DeclarationFiles;
 
     #[test]
     fn every_declaration_and_contract_is_read_from_its_text_as_it_was() {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
-use crate::fetch::FetchSettings;
-use crate::pipeline::Declarations;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declarations;
+use pubdata_fetch::FetchSettings;
 
 /// # Errors
 /// `Config`, naming the mirrors when they have something, and nothing of any declared publisher.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use super::FetchedSource;
 use super::source_fetcher::SourceFetcher;
 use super::wanted::{Fetched, Paging};
-use crate::decode;
-use crate::error::{ErrorKind, Result};
-use crate::fetch::Request;
-use crate::pipeline::{CountQuery, expand};
-use crate::provenance::Snapshot;
+use pubdata_build::decode;
+use pubdata_core::error::{ErrorKind, Result};
+use pubdata_core::pipeline::{CountQuery, expand};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::Request;
 
 /// More pages than this are no list that ends.
 const MAX_PAGES: u64 = 10_000;

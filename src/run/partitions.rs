@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
-use crate::error::Result;
-use crate::pipeline::Declaration;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::Declaration;
 
 /// First and last partition of which any file is there.
 pub(super) type PublishedRange = (i32, i32);

@@ -20,13 +20,13 @@ use super::requests::requests;
 use super::selection::{Selected, selected, sources_of};
 use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver, fetcher};
-use crate::error::{Error, Result};
-use crate::fetch::{Fetcher, Request};
-use crate::issue::SourceFinding;
-use crate::pipeline::{Source, Variable};
-use crate::provenance::Snapshot;
-use crate::store::{Manifest, Snapshots, TaskEntry};
-use crate::validate::SHRINK;
+use pubdata_build::validate::SHRINK;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::{Source, Variable};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Fetcher, Request};
+use pubdata_store::{Manifest, Snapshots, TaskEntry};
 
 /// What a run would do, task by task, and what the publishers said.
 pub struct Plan {

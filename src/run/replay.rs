@@ -10,10 +10,10 @@ use super::build::{BuildOutput, QUARANTINE, build, check};
 use super::entry::task_id_of;
 use super::made_with::MadeWith;
 use super::shards::build_subjects;
-use crate::error::{Error, Result};
-use crate::publish;
-use crate::store::{self, BUCKET, FoundRecord, TaskEntry};
-use crate::validate::{Candidate, validate};
+use pubdata_build::publish;
+use pubdata_build::validate::{Candidate, validate};
+use pubdata_core::error::{Error, Result};
+use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 
 /// What came of making a record or a release again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -86,14 +86,14 @@ fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>) -> Result
         BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
         BuildOutput::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
     };
-    let is_part = |table: &crate::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
+    let is_part = |table: &pubdata_build::datasets::Table| table.dataset_id == record_id.dataset_id() && table.partition == part.partition;
     let Some(table) = tables.into_iter().find(is_part) else { return Ok(None) };
-    let blocking = table.issues.iter().find(|issue| issue.severity == crate::issue::Severity::Block).map(|issue| issue.detail.clone());
+    let blocking = table.issues.iter().find(|issue| issue.severity == pubdata_core::issue::Severity::Block).map(|issue| issue.detail.clone());
     if let Some(detail) = blocking {
         return Err(Error::format(detail));
     }
     let contract = &settings.declarations.contracts[&table.dataset_id];
-    let warnings = table.issues.into_iter().filter(|issue| issue.severity == crate::issue::Severity::Warning).collect();
+    let warnings = table.issues.into_iter().filter(|issue| issue.severity == pubdata_core::issue::Severity::Warning).collect();
     let candidate = Candidate { dataset_id: table.dataset_id, partition: part.partition.clone(), frame: table.frame, issues: warnings };
     let verdict = validate(contract, None, candidate, &inputs, None, is_sample)?;
     let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::exit_code::ExitCode;
 use super::plan::TaskState;
 use super::wanted::Fetched;
-use crate::ids::{Digest, ReleaseId};
-use crate::issue::SourceFinding;
-use crate::provenance::SourceRows;
-use crate::store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
+use pubdata_core::ids::{Digest, ReleaseId};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::provenance::SourceRows;
+use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
 /// What a publisher said about one file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ impl FetchedSource {
             Fetched::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
             Fetched::Failed(message) => (None, Some(message.clone())),
         };
-        Self { url: crate::fetch::recorded_url(url).unwrap_or_default(), outcome: outcome.into(), size_bytes, detail }
+        Self { url: pubdata_fetch::recorded_url(url).unwrap_or_default(), outcome: outcome.into(), size_bytes, detail }
     }
 }
 

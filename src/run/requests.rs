@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::RunSettings;
 use super::wanted::{Paging, Wanted};
-use crate::error::{Error, Result, ResultExt};
-use crate::fetch::Request;
-use crate::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expand};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::pipeline::{DatedBy, Declaration, Format, Source, Syntax, expand};
+use pubdata_fetch::Request;
 
 /// The files of a source for one partition: every combination of its variables.
 pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source: &Source, partition: Option<&str>) -> Result<Vec<Wanted>> {

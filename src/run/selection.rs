@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::RunSettings;
 use super::chosen::{Chosen, is_selected};
-use crate::error::{Error, Result};
-use crate::pipeline::{Declaration, Declarations, Source, nearest};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Declarations, Source, nearest};
 
 /// A task before anything is known of its files.
 pub(super) struct Selected<'a> {

@@ -10,15 +10,15 @@ use super::build::{PreparedShards, QUARANTINE, ValidatedTables, check, guarded};
 use super::drift;
 use super::report::SubjectCounts;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
-use crate::decode::Member;
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
-use crate::issue::{Issue, Severity};
-use crate::provenance::Inputs;
-use crate::publish::{self, CarriedRows, EarlierPart, Lineage, Stage};
-use crate::store::{BUCKET, Home, Part, TaskEntry};
-use crate::validate::MAX_RECORD;
+use pubdata_build::datasets::{Shard, Sharded, SourceArchive, Subject, Table};
+use pubdata_build::decode::Member;
+use pubdata_build::publish::{self, CarriedRows, EarlierPart, Lineage, Stage};
+use pubdata_build::validate::MAX_RECORD;
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::provenance::Inputs;
+use pubdata_store::{BUCKET, Home, Part, TaskEntry};
 
 /// A part that is not built with its shard but known from the last release.
 pub(super) struct Known<'a> {

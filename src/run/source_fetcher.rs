@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
 use super::wanted::Fetched;
 use super::{RunSettings, SharedObserver};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{Fetcher, Outcome, Request, recorded_url};
-use crate::provenance::Snapshot;
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Fetcher, Outcome, Request, recorded_url};
 
 /// A host that failed this often is not asked again in the same run.
 const FAILURES_PER_HOST: usize = 3;

@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::build::{QUARANTINE, ValidatedTables};
-use crate::error::Result;
-use crate::issue::Severity;
-use crate::pipeline::Declaration;
-use crate::provenance::{Inputs, POINTERS, PointerRows, SourceRows, UNUSED};
+use pubdata_build::normalise::PointerRows;
+use pubdata_core::error::Result;
+use pubdata_core::issue::Severity;
+use pubdata_core::pipeline::Declaration;
+use pubdata_core::provenance::{Inputs, POINTERS, SourceRows, UNUSED};
 
 /// Rows that are remembered while others are looked at.
 const RECENT: usize = 256;
@@ -103,13 +104,13 @@ impl RowUses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Digest;
-    use crate::issue::Issue;
-    use crate::normalise::pointer_column;
-    use crate::provenance::{Snapshot, SourcePointer};
-    use crate::publish::{BuiltTable, RowsAre};
-    use crate::store::PartReport;
     use polars::prelude::DataFrame;
+    use pubdata_build::normalise::pointer_column;
+    use pubdata_build::publish::{BuiltTable, RowsAre};
+    use pubdata_core::ids::Digest;
+    use pubdata_core::issue::Issue;
+    use pubdata_core::provenance::{Snapshot, SourcePointer};
+    use pubdata_store::PartReport;
 
     /// A row of the first source at an offset.
     const fn at(offset: u64) -> [u64; 4] {

@@ -9,13 +9,13 @@ use super::plan::{Plan, PlannedTask};
 use super::source_rows::RowUses;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use super::{FetchedSource, RunSettings, SharedObserver, drift};
-use crate::datasets::{RowsRead, Table};
-use crate::error::{Error, Result};
-use crate::pipeline::Declaration;
-use crate::provenance::{Inputs, Obtained, Snapshot};
-use crate::publish::{Build, IsCompared, Stage};
-use crate::store::{self, Snapshots, TaskEntry};
-use crate::validate::SHRINK;
+use pubdata_build::datasets::{RowsRead, Table};
+use pubdata_build::publish::{Build, IsCompared, Stage};
+use pubdata_build::validate::SHRINK;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declaration;
+use pubdata_core::provenance::{Inputs, Obtained, Snapshot};
+use pubdata_store::{self as store, Snapshots, TaskEntry};
 
 /// Builds a task and stages it.
 ///

@@ -12,11 +12,11 @@ use super::by_hand::imported_when;
 use super::due::due;
 use super::report::TaskReport;
 use super::selection::selected;
-use crate::error::Result;
-use crate::ids::Digest;
-use crate::pipeline::{Declaration, Source};
-use crate::provenance::Obtained;
-use crate::store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_core::pipeline::{Declaration, Source};
+use pubdata_core::provenance::Obtained;
+use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
 
 /// A source whose files a person fetches, or of which a person's file counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

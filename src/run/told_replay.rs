@@ -7,9 +7,9 @@ use super::build::QUARANTINE;
 use super::evidence::{NO_COPY, is_open, without_home};
 use super::replay::{Difference, Replay};
 use super::trace::{Remade, entry_of, remade, snapshot_of};
-use crate::error::Result;
-use crate::provenance::SourcePointer;
-use crate::store::{FoundRecord, Snapshots};
+use pubdata_core::error::Result;
+use pubdata_core::provenance::SourcePointer;
+use pubdata_store::{FoundRecord, Snapshots};
 
 /// What comes of making a record again, as far as it may be told.
 #[derive(Debug, Serialize)]

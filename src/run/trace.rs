@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 use super::made_with::{MadeWith, contracts_of};
 use super::replay::{Difference, Replay, replay};
 use super::{RunSettings, manifest_of};
-use crate::contract::Contract;
-use crate::decode;
-use crate::error::{Error, Result};
-use crate::ids::{AccessionNumber, RecordId, ReleaseId};
-use crate::provenance::{Obtained, Snapshot, SourcePointer};
-use crate::store::{self, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
+use pubdata_build::decode;
+use pubdata_core::contract::Contract;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{AccessionNumber, RecordId, ReleaseId};
+use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
+use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
 #[derive(Debug, Serialize)]

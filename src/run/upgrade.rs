@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::RunSettings;
 use super::made_with::{MadeWith, fingerprint};
-use crate::error::Result;
-use crate::ids::ReleaseId;
-use crate::store::{FormatReport, Home, Manifest, Treatment};
+use pubdata_core::error::Result;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{FormatReport, Home, Manifest, Treatment};
 
 /// What this version of the program does with a home.
 #[derive(Debug, Serialize)]

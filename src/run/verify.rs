@@ -10,10 +10,10 @@ use super::replay::Replay;
 use super::stage::whole;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, current_manifest};
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::ReleaseId;
-use crate::publish::{self, Contribution};
-use crate::store::{self, Home, Manifest, Part, Snapshots, TaskEntry};
+use pubdata_build::publish::{self, Contribution};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{self as store, Home, Manifest, Part, Snapshots, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
 #[derive(Debug, Serialize)]
@@ -66,7 +66,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
         problems.extend(checked.err());
     }
     let snapshots = Snapshots::look(&settings.home);
-    let mut inputs: Vec<&crate::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
+    let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
     // Equal bytes of several addresses are several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
@@ -203,7 +203,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::ids::Digest;
+    use pubdata_core::ids::Digest;
 
     fn manifest(parts: &Value) -> Manifest {
         let digest = Digest::of(b"input");

@@ -1,8 +1,8 @@
 //! A file that a source wants, and what became of it.
 
-use crate::fetch::Request;
-use crate::pipeline::{DatedBy, Format, Pages};
-use crate::provenance::Snapshot;
+use pubdata_core::pipeline::{DatedBy, Format, Pages};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::Request;
 
 /// What became of a file.
 #[derive(Debug, Clone)]

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::RunSettings;
 use super::made_with::MadeWith;
 use super::verify::built_again;
-use crate::error::{Result, ResultExt};
-use crate::ids::Digest;
-use crate::publish::StagedBuild;
-use crate::store::{
-    self, Cause, CausedChanges, Causes, DatasetDiff, Home, Manifest, Part, PartRows, RecordCause, RecordChange, RecordWhy, ReleaseDiff, TaskEntry,
-    changed_inputs, changes_of_records,
+use pubdata_build::publish::StagedBuild;
+use pubdata_core::error::{Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_store::{
+    Cause, CausedChanges, Causes, DatasetDiff, Home, Manifest, Part, PartRows, RecordCause, RecordChange, RecordWhy, ReleaseDiff, TaskEntry, changed_inputs,
+    changes_of_records,
 };
 
 /// A build as a release made it.
@@ -50,14 +50,14 @@ impl Chain {
     }
 }
 
-/// Compares two releases as [`store::diff`] does, and says why each record that is not the same became another. Of a build of which one thing changed
+/// Compares two releases as [`pubdata_store::diff`] does, and says why each record that is not the same became another. Of a build of which one thing changed
 /// nothing is built; of one of which more did, it is built once less than there are such things.
 ///
 /// # Errors
 /// As there, and `Store`, when the folder to build in cannot be made or a part that was built cannot be read. That a build cannot be made is told in its
 /// place.
 pub async fn explained_diff(settings: &RunSettings, (old, new): (&Manifest, &Manifest), max_examples: usize, only: &[String]) -> Result<ReleaseDiff> {
-    let mut diff = store::diff(&settings.releases, (old, new), max_examples, only).await?;
+    let mut diff = pubdata_store::diff(&settings.releases, (old, new), max_examples, only).await?;
     let task_ids: BTreeSet<String> = diff.datasets.values().flat_map(|dataset| dataset.tasks.iter().cloned()).collect();
     let mut counted: BTreeMap<String, BTreeMap<Causes, CausedChanges>> = diff.datasets.keys().map(|id| (id.clone(), BTreeMap::new())).collect();
     let mut not_told_apart = BTreeMap::new();
@@ -110,7 +110,7 @@ async fn chain(settings: &RunSettings, old: &Manifest, new: &Manifest, task_id: 
 
 /// What two builds of a task were not both made from; code is the first.
 fn exchanged(before: &TaskEntry, after: &TaskEntry) -> Step {
-    let kinds = store::causes_of_task(Some(before), Some(after)).into_iter().filter_map(|cause| match cause {
+    let kinds = pubdata_store::causes_of_task(Some(before), Some(after)).into_iter().filter_map(|cause| match cause {
         Cause::CodeChanged { .. } => Some(RecordCause::Code),
         Cause::DeclarationChanged => Some(RecordCause::Declaration),
         Cause::ContractsChanged => Some(RecordCause::Contract),
@@ -208,7 +208,7 @@ impl Explained<'_> {
     async fn count(&self, dataset_id: &str, dataset: &mut DatasetDiff, counts: &mut BTreeMap<Causes, CausedChanges>) -> Result<()> {
         let mut examples: HashMap<String, &mut Option<RecordWhy>> =
             dataset.examples.iter_mut().map(|example| (example.record_id.clone(), &mut example.why)).collect();
-        for (before, after) in store::paired_parts(self.old, self.new, dataset_id) {
+        for (before, after) in pubdata_store::paired_parts(self.old, self.new, dataset_id) {
             // A part that another task made before is told with the one that makes it now.
             let Some(part) = after.or(before).filter(|part| part.task_id == self.task_id) else { continue };
             if before.map(|part| part.sha256) == after.map(|part| part.sha256) {

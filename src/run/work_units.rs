@@ -12,13 +12,13 @@ use super::report::SubjectCounts;
 use super::side_by_side::side_by_side;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver, drift};
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::Digest;
-use crate::issue::{Issue, SourceFinding};
-use crate::pipeline::Declaration;
-use crate::publish::{IsCompared, Stage, StagedBuild, StagedPart};
-use crate::store::{self, Home, Manifest, TaskEntry};
-use crate::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
+use pubdata_build::publish::{IsCompared, Stage, StagedBuild, StagedPart};
+use pubdata_build::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::{Issue, SourceFinding};
+use pubdata_core::pipeline::Declaration;
+use pubdata_store::{self as store, Home, Manifest, TaskEntry};
 
 /// What a build in units is given.
 pub(super) struct TaskInUnits<'a> {

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contract::Contract;
-use crate::provenance::SourceRows;
-use crate::serve::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Parameter, RELEASE, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::table::Licenses;
-use crate::serve::permit::datasets::PERMITS;
-use crate::serve::permit::table::Permits;
-use crate::serve::place::reach::{self, Population, Reaches};
-use crate::serve::release::loaded::Release;
-use crate::serve::sec::members::Members;
-use crate::serve::sec::tables::SecTables;
-use crate::serve::tax::table::{STATES, TaxTables};
-use crate::store::{DatasetEntry, Scope, TaskEntry};
+use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Parameter, RELEASE, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::license::datasets::LICENSES;
+use crate::license::table::Licenses;
+use crate::permit::datasets::PERMITS;
+use crate::permit::table::Permits;
+use crate::place::reach::{self, Population, Reaches};
+use crate::release::loaded::Release;
+use crate::sec::members::Members;
+use crate::sec::tables::SecTables;
+use crate::tax::table::{STATES, TaxTables};
+use pubdata_core::contract::Contract;
+use pubdata_core::provenance::SourceRows;
+use pubdata_store::{DatasetEntry, Scope, TaskEntry};
 
 /// The parameters of both endpoints.
 const PARAMETERS: &[Parameter] = &[format("datasets"), RELEASE, AS_OF];
@@ -61,7 +61,7 @@ pub fn all(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_coverage(call, json, |dataset_id| dataset_id.starts_with("geo."));
     let mut meta = Meta::default();
-    crate::serve::geo::notices::add_zcta_notice(&mut meta);
+    crate::geo::notices::add_zcta_notice(&mut meta);
     Ok(meta)
 }
 
@@ -91,7 +91,7 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &D
     json.key("schema_version").text(&dataset.schema_version);
     json.key("is_sample").flag(manifest.is_sample);
     let years: BTreeSet<i32> = dataset.parts.iter().filter_map(|part| part.partition.get("vintage_year")?.parse().ok()).collect();
-    json.key("vintages").array(|json| years.iter().for_each(|&year| crate::serve::geo::estimates::write_vintage(json, year)));
+    json.key("vintages").array(|json| years.iter().for_each(|&year| crate::geo::estimates::write_vintage(json, year)));
     write_geography_types(json, &Geo::of(release), dataset_id);
     write_counts(json, manifest, dataset_id);
     write_lists(json, release, dataset_id, dataset);

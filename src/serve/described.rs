@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::contract::Contract;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::SAMPLE_RELEASE;
-use crate::serve::json::Json;
-use crate::serve::release::bucketed::BUCKET;
-use crate::serve::release::freshness::source_date;
-use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
+use crate::http::endpoint::Call;
+use crate::http::meta::SAMPLE_RELEASE;
+use crate::json::Json;
+use crate::release::bucketed::BUCKET;
+use crate::release::freshness::source_date;
+use pubdata_core::contract::Contract;
+use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
 /// Partition column of surveys, and how many years each is of.
 const VINTAGE_YEAR: &str = "vintage_year";

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use crate::contract::Day;
+use pubdata_core::contract::Day;
 
 /// A JSON text under construction.
 #[derive(Debug, Default)]
@@ -280,7 +280,7 @@ pub enum Trim {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::json::{Json, Trim, is_plain, needs_escape};
+    use crate::json::{Json, Trim, is_plain, needs_escape};
 
     fn written(write: impl FnOnce(&mut Json)) -> String {
         let mut json = Json::new();

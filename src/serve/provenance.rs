@@ -7,17 +7,17 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
-use crate::ids::RecordId;
-use crate::provenance::{Obtained, Snapshot, SourcePointer};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::scope;
-use crate::serve::http::shared_work::SharedWork;
-use crate::serve::json::Json;
-use crate::serve::tracer::Tracer;
-use crate::store::{FoundRecord, Part, Record};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::scope;
+use crate::http::shared_work::SharedWork;
+use crate::json::Json;
+use crate::tracer::Tracer;
+use pubdata_core::ids::RecordId;
+use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
+use pubdata_store::{FoundRecord, Part, Record};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -94,7 +94,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Said by a server that nobody gave a tracer.
 const NO_TRACER: &str = "this server does not look at the publishers' files";
 
-type Look = for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> futures_util::future::BoxFuture<'a, crate::error::Result<Value>>;
+type Look = for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> futures_util::future::BoxFuture<'a, pubdata_core::error::Result<Value>>;
 
 /// Has a record's files looked at, or says with `nothing` that this server cannot.
 async fn look(call: &Call<'_>, work: &Arc<SharedWork>, (id, part, record): (&RecordId, &Part, &Arc<Record>), nothing: Value, look: Look) -> Result<Arc<Value>> {

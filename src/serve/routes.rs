@@ -9,7 +9,7 @@ use super::release::loaded::Load;
 use super::settings::Limits;
 use super::stream::asyncapi;
 use super::{admin, bulk, business, coverage, finder, geo, license, permit, place, provenance, receipts, sec, snapshot, tax, zip_code};
-use crate::contract::Contracts;
+use pubdata_core::contract::Contracts;
 
 /// Endpoints about all datasets.
 static OF_ALL: Family = Family {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use super::contact::Contact;
@@ -14,9 +15,9 @@ use super::http::service::Service;
 use super::server::Server;
 use super::settings::{Limits, ServeSettings};
 use super::{router, stream};
-use crate::contract::Contracts;
-use crate::error::{Error, Result};
-use crate::store::Replica;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Replica;
 
 /// Connections of the address of `/metrics`.
 const METRICS_CONNECTIONS: usize = 64;
@@ -92,11 +93,21 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     outcome
 }
 
+/// Raises this process' limit of open files to a number, or as far as the system allows, and returns the limit that holds now.
+fn raise_open_files_limit(wanted: u64) -> u64 {
+    let before = getrlimit(Resource::Nofile);
+    let current = before.current.unwrap_or(u64::MAX);
+    if current >= wanted {
+        return current;
+    }
+    let raised = wanted.min(before.maximum.unwrap_or(u64::MAX));
+    setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum: before.maximum }).map_or(current, |()| raised)
+}
+
 /// Raises the number of descriptors that the system gives this process, and has no more connections than they are enough for.
 fn fit_connections(limits: &mut Limits) -> Result<()> {
     let wanted = limits.connections + OTHER_DESCRIPTORS;
-    let given = rlimit::increase_nofile_limit(wanted as u64).map_err(|error| Error::store(format!("the limit of open files cannot be read: {error}")))?;
-    let given = usize::try_from(given).unwrap_or(usize::MAX);
+    let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
     if given >= wanted {
         limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
         return Ok(());

@@ -13,11 +13,11 @@ use super::release::freshness::freshness_of;
 use super::routes;
 use super::settings::ServeSettings;
 use super::stream::{Stream, asyncapi};
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::ids::ReleaseId;
-use crate::monitor::{OfRelease, Readings, Watch};
-use crate::store::{Home, Manifest};
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::monitor::{OfRelease, Readings, Watch};
+use pubdata_store::{Home, Manifest};
 
 /// Everything that routes share.
 pub struct Server {

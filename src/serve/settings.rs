@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::serve::tracer::Tracer;
-use crate::store::Plans;
+use crate::tracer::Tracer;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Plans;
 
 /// How the server runs. Everything but the home and the plans has a default.
 #[derive(Debug, Clone)]

@@ -13,20 +13,20 @@ use axum::response::Response;
 use futures_util::{FutureExt, Stream, stream};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
-use crate::error::{self, IoExt};
-use crate::ids::Digest;
-use crate::provenance::Snapshot;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter};
-use crate::serve::http::pieces::{self, PIECE_BYTES};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::response::{as_file, insert, not_modified};
-use crate::serve::http::scope::scope_of;
-use crate::serve::http::{etag, range};
-use crate::serve::json::Json;
-use crate::serve::settings::HandedOut;
-use crate::store::{Manifest, Scope, Snapshots, TaskEntry};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{Kind, Parameter};
+use crate::http::pieces::{self, PIECE_BYTES};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::response::{as_file, insert, not_modified};
+use crate::http::scope::scope_of;
+use crate::http::{etag, range};
+use crate::json::Json;
+use crate::settings::HandedOut;
+use pubdata_core::error::{self, IoExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Manifest, Scope, Snapshots, TaskEntry};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -75,7 +75,7 @@ async fn find(call: &Call<'_>) -> Result<Used> {
     let text = call.path_value("sha256");
     let digest: Digest = text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "sha256", format!("`sha256`: {error}")))?;
     let catalog = &call.service.catalog;
-    let (mut found, mut seen): (Option<Used>, Vec<&crate::ids::ReleaseId>) = (None, Vec::new());
+    let (mut found, mut seen): (Option<Used>, Vec<&pubdata_core::ids::ReleaseId>) = (None, Vec::new());
     let history = catalog.history().await?;
     for entry in history.iter().rev() {
         if seen.contains(&&entry.release_id) {

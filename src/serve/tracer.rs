@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::error::Result;
-use crate::store::FoundRecord;
+use pubdata_core::error::Result;
+use pubdata_store::FoundRecord;
 
 /// Looks at the files that records were made from. What it tells may be told to anyone who may see the record.
 pub trait Tracer: Debug + Send + Sync {

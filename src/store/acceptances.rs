@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{Home, lines};
-use crate::error::Result;
+use pubdata_core::error::Result;
 
 /// Format of the lines of `accepted.jsonl`; readers refuse a newer one. 2: rules of single tasks, for one run.
 pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;

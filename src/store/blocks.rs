@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{IoExt, Result};
-use crate::ids::{Digest, Hasher};
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::{Digest, Hasher};
 
 /// Small enough to point at a place, large enough that the sums of a 10 GB file are a few megabytes.
 const BLOCK_BYTES: usize = 64 * 1024;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Manifest, Part, TaskEntry};
-use crate::ids::Digest;
-use crate::provenance::{Obtained, Snapshot};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::{Obtained, Snapshot};
 
 /// Why a task's build is another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -6,8 +6,8 @@ use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Releases;
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::ReleaseId;
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::ids::ReleaseId;
 
 /// How many generations are read at the same time.
 const READING: usize = 16;

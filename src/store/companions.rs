@@ -5,8 +5,8 @@ use object_store::path::Path;
 
 use super::releases::part_key;
 use super::{Manifest, Releases};
-use crate::error::Result;
-use crate::ids::{Digest, ReleaseId};
+use pubdata_core::error::Result;
+use pubdata_core::ids::{Digest, ReleaseId};
 
 /// The release as a Data Package, beside the manifest.
 pub const DATA_PACKAGE: &str = "datapackage.json";

@@ -30,8 +30,8 @@ use memmap2::Mmap;
 use twox_hash::xxhash3_128::Hasher;
 
 use super::{Manifest, Part};
-use crate::error::{Error, IoExt, Result, ResultExt};
-use crate::ids::Digest;
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
+use pubdata_core::ids::Digest;
 
 /// Part of every name: copies in another form are not read, and removed.
 pub(super) const FORMAT_VERSION: u32 = 3;

@@ -2,8 +2,8 @@
 
 use super::Releases;
 use super::releases::part_key;
-use crate::error::{Error, Result};
-use crate::ids::{Digest, ReleaseId};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{Digest, ReleaseId};
 
 /// Where the text of a digest is, below its release: `sha256sum` of the file is its name.
 pub fn declared_path(digest: &Digest) -> String {

@@ -1,5 +1,6 @@
 //! Compares two releases: what became of each record, and why each build is another one. Parts with equal bytes are not read.
 
+use crate::parquet_error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchReader, StringArray};
@@ -13,9 +14,9 @@ use serde::Serialize;
 
 use super::changes::{Cause, causes, paired_parts};
 use super::{Manifest, Part, Releases, pointers_at};
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::ReleaseId;
-use crate::provenance::{POINTERS, SourcePointer};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::ReleaseId;
+use pubdata_core::provenance::{POINTERS, SourcePointer};
 
 /// What is different between two releases, and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -186,7 +187,7 @@ impl PartRows {
     /// # Errors
     /// `Store`, when the bytes are not a readable part.
     pub fn read(part: Bytes) -> Result<Self> {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(part).and_then(ParquetRecordBatchReaderBuilder::build)?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(part).and_then(ParquetRecordBatchReaderBuilder::build).map_err(parquet_error)?;
         let schema = reader.schema();
         let batches = reader.collect::<std::result::Result<Vec<RecordBatch>, _>>()?;
         Ok(Self(concat_batches(&schema, &batches)?))

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Home;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Files and folders that are looked at in one walk: a home with more is told of as far as it was seen.
 const MOST_ENTRIES: usize = 2_000_000;

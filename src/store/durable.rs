@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{IoExt, Result};
+use pubdata_core::error::{IoExt, Result};
 
 /// Makes the entries of a folder durable: files created, renamed or removed in it.
 ///

@@ -11,7 +11,7 @@ use super::{
     ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
     PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, keys, seen_logs, snapshots,
 };
-use crate::error::{IoExt, Result};
+use pubdata_core::error::{IoExt, Result};
 
 /// A kind of file, with the formats that were found of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

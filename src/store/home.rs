@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
 /// Name of the file with an operator's settings, in the home.
 pub const SETTINGS_FILE: &str = "pubdata.toml";

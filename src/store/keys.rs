@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Home, Plans};
-use crate::error::{Error, IoExt, Result, ResultExt};
-use crate::ids::Digest;
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
+use pubdata_core::ids::Digest;
 
 /// Format of the keys file; readers refuse a newer one.
 pub(super) const FORMAT_VERSION: u32 = 1;

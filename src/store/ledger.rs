@@ -6,10 +6,10 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{DiskUse, Home, KnownUrl, lines};
-use crate::error::Result;
-use crate::ids::{Digest, ReleaseId};
-use crate::issue::SourceFinding;
-use crate::provenance::Snapshot;
+use pubdata_core::error::Result;
+use pubdata_core::ids::{Digest, ReleaseId};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::provenance::Snapshot;
 
 /// Format of the ledger's lines; readers refuse a newer one.
 pub const LEDGER_FORMAT_VERSION: u32 = 1;

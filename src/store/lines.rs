@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::durable;
-use crate::error::{Error, IoExt, Result};
+use pubdata_core::error::{Error, IoExt, Result};
 
 /// Appends a line, durably. A line that a killed process left half written is cut off first.
 ///

@@ -5,8 +5,8 @@ use object_store::path::Path;
 
 use super::channels::check_channel_name;
 use super::{Home, Releases, durable};
-use crate::error::{Error, IoExt, Result};
-use crate::ids::ReleaseId;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::ids::ReleaseId;
 
 const SEAL: &str = "records.json";
 

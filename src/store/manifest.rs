@@ -8,11 +8,11 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::Unrenewed;
-use crate::error::{Error, Result};
-use crate::ids::{Digest, Hasher, RecordId, ReleaseId};
-use crate::issue::SourceFinding;
-use crate::pipeline::{Evidence, LayoutEvidence};
-use crate::provenance::{Snapshot, SourceRows};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{Digest, Hasher, RecordId, ReleaseId};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::{Evidence, LayoutEvidence};
+use pubdata_core::provenance::{Snapshot, SourceRows};
 
 /// Format of the manifest file; readers refuse a newer one.
 pub const MANIFEST_FORMAT_VERSION: u32 = 1;

@@ -14,8 +14,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
-use crate::error::{IoExt, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::Digest;
 
 /// The parts on disk, under a bound.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{BlockHasher, BlockSums};
 use super::snapshots::write_json;
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::ids::Digest;
 
 /// Bytes of a file that are read, written and hashed in one go.
 const COPIED_AT_A_TIME: usize = 1 << 18;

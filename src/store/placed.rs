@@ -7,8 +7,8 @@ use bytes::Bytes;
 use object_store::path::Path;
 
 use super::{SharedFile, SharedStore};
-use crate::error::{Error, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Digest;
 
 const RECEIPT: &str = "unit.json";
 /// Hexadecimal digits of a digest, with which the name of a snapshot begins.

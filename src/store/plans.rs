@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::declared::{DeclarationFiles, Finding};
-use crate::error::{Error, Result};
+use pubdata_core::declared::{DeclarationFiles, Finding};
+use pubdata_core::error::{Error, Result};
 
 const FILE: &str = "schemas/_plans.toml";
 

@@ -1,5 +1,6 @@
 //! Reads single records of a part as JSON values with their source pointers. Only row groups that may hold the id are read.
 
+use crate::parquet_error;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
@@ -12,9 +13,9 @@ use parquet::file::reader::ChunkReader;
 use serde_json::{Map, Value};
 
 use super::{Manifest, Part};
-use crate::error::{Error, Result};
-use crate::ids::RecordId;
-use crate::provenance::{POINTERS, SourcePointer};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::RecordId;
+use pubdata_core::provenance::{POINTERS, SourcePointer};
 
 /// The columns of a record, without the pointers, and the pointers.
 pub type Record = (Map<String, Value>, Vec<SourcePointer>);
@@ -45,7 +46,7 @@ pub fn find_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> Re
 /// As there.
 pub fn row_of_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> Result<Option<RecordBatch>> {
     let with_pages = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, with_pages)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, with_pages).map_err(parquet_error)?;
     let metadata = builder.metadata().clone();
     let schema = builder.parquet_schema().clone();
     let column = (0..schema.num_columns()).find(|index| schema.column(*index).name() == RECORD_ID);
@@ -58,7 +59,7 @@ pub fn row_of_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> 
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::leaves(&schema, [column]), is_wanted))]);
     let pages = pages_that_may_hold(&metadata, &groups, column, record_id);
-    for batch in builder.with_row_groups(groups).with_row_selection(pages).with_row_filter(filter).build()? {
+    for batch in builder.with_row_groups(groups).with_row_selection(pages).with_row_filter(filter).build().map_err(parquet_error)? {
         let batch = batch?;
         if batch.num_rows() > 0 {
             return Ok(Some(batch.slice(0, 1)));
@@ -72,7 +73,7 @@ pub fn row_of_record(part: impl ChunkReader + 'static, record_id: &RecordId) -> 
 /// # Errors
 /// `Store`, when the bytes are not a readable part, or it has no such text column.
 pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<String>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new())?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(part, ArrowReaderOptions::new()).map_err(parquet_error)?;
     let schema = builder.parquet_schema().clone();
     let wanted = value.to_owned();
     let is_wanted = move |batch: RecordBatch| -> std::result::Result<BooleanArray, ArrowError> {
@@ -81,7 +82,7 @@ pub fn record_ids_where(part: Bytes, column: &str, value: &str) -> Result<Vec<St
     };
     let filter = RowFilter::new(vec![Box::new(ArrowPredicateFn::new(ProjectionMask::columns(&schema, [column]), is_wanted))]);
     let mut ids = Vec::new();
-    for batch in builder.with_projection(ProjectionMask::columns(&schema, [RECORD_ID])).with_row_filter(filter).build()? {
+    for batch in builder.with_projection(ProjectionMask::columns(&schema, [RECORD_ID])).with_row_filter(filter).build().map_err(parquet_error)? {
         let batch = batch?;
         let texts = batch.column(0).as_string_opt::<i32>().ok_or_else(|| Error::store("the part has no column record_id"))?;
         ids.extend(texts.iter().flatten().map(str::to_owned));
@@ -231,7 +232,7 @@ mod tests {
     use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
     use super::*;
-    use crate::ids::Digest;
+    use pubdata_core::ids::Digest;
 
     /// A column with one pointer in its only row.
     fn column(offset: ArrayRef, length: ArrayRef) -> ArrayRef {

@@ -1,5 +1,6 @@
 //! Reads, writes and deletes releases in a folder or an object store. One exists once its manifest is there, written last.
 
+use crate::parquet_error;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path as FilePath;
@@ -16,8 +17,8 @@ use parquet::file::statistics::Statistics;
 
 use super::record::{Record, find_record};
 use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
-use crate::error::{Error, IoExt, Result, ResultExt};
-use crate::ids::{Digest, RecordId, ReleaseId};
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
+use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 
 /// Parts that are fetched at the same time before a release is served.
 const FETCHED_AT_A_TIME: usize = 8;
@@ -257,9 +258,9 @@ impl Releases {
             let bytes = self.store.read_range(key, size_bytes - length..size_bytes).await?;
             let mut reader = ParquetMetaDataReader::new();
             match reader.try_parse_sized(&bytes, size_bytes) {
-                Ok(()) => return Ok(reader.finish()?),
+                Ok(()) => return Ok(reader.finish().map_err(parquet_error)?),
                 Err(ParquetError::NeedMoreData(needed)) if needed as u64 > length && needed as u64 <= size_bytes => length = needed as u64,
-                Err(error) => return Err(Error::from(error).context(key.to_string())),
+                Err(error) => return Err(parquet_error(error).context(key.to_string())),
             }
         }
     }

@@ -15,7 +15,7 @@ use object_store::path::Path;
 
 use super::events::Line;
 use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore};
-use crate::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
 /// How often a change of the keys is tried again that another change has overtaken.
 const TRIES: u32 = 20;

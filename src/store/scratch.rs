@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::Home;
-use crate::error::{IoExt, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::Digest;
 
 /// The folder of rows on their way to their buckets, `HOME/scratch/<task>-<purpose>/<bucket>/<snapshot>-<member>`; removed when dropped.
 pub struct Scratch {

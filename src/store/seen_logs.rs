@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{Home, durable};
-use crate::error::{Error, IoExt, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::ids::Digest;
 
 /// Format of the files below `seen-logs`; readers refuse a newer one.
 pub const SEEN_LOG_FORMAT_VERSION: u32 = 1;

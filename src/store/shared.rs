@@ -7,19 +7,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::MicrosoftAzureBuilder;
 use object_store::buffered::BufWriter;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::prefix::PrefixStore;
-use object_store::{ClientConfigKey, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 
 use tokio::io::AsyncWriteExt;
 
 use super::Home;
-use crate::error::{Error, IoExt, Result, ResultExt};
+use super::cloud::{SCHEMES, open_bucket};
+use super::foreign_errors::object_store_error;
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 
 /// How often a file is tried to be created whose creation is neither done nor refused.
 const TRIES: u32 = 6;
@@ -87,40 +85,21 @@ impl SharedStore {
         }
         let Some((scheme, rest)) = url.split_once("://") else { return Err(Error::config("not a store this program knows").hint(FORMS)) };
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        if !["s3", "az", "gs"].contains(&scheme) {
+        if !SCHEMES.contains(&scheme) {
             return Err(Error::config("not a store this program knows").hint(FORMS));
         }
         if bucket.is_empty() {
             return Err(Error::config("no bucket given").hint(FORMS));
         }
         let prefix = Path::parse(prefix).map_err(|error| Error::config(format!("not a prefix: {error}")))?;
-        let refused = |hint: &'static str| move |error: object_store::Error| Error::config(error.to_string()).hint(hint);
-        let hint = match scheme {
-            "s3" => "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_ENDPOINT for a store that is not Amazon's",
-            "az" => "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or another of Azure's credentials",
-            _ => "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
-        };
-        let store: Arc<dyn ObjectStore> = match scheme {
-            "s3" => {
-                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
-                let is_plain = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://"));
-                let is_allowed = builder.get_config_value(&AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)).is_some_and(|value| value == "true");
-                if is_plain && !is_allowed {
-                    return Err(Error::config("AWS_ENDPOINT begins with http://: what is sent could be read on the way")
-                        .hint("use https://, or set AWS_ALLOW_HTTP=true where that network is your own"));
-                }
-                Arc::new(PrefixStore::new(builder.build().map_err(refused(hint))?, prefix))
-            }
-            "az" => Arc::new(PrefixStore::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map_err(refused(hint))?, prefix)),
-            _ => Arc::new(PrefixStore::new(GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map_err(refused(hint))?, prefix)),
-        };
+        let store = open_bucket(scheme, bucket, prefix)?;
         Ok(Self { store, folder: None, url: url.trim_end_matches('/').to_owned() })
     }
 
     fn open_folder(root: &FilePath) -> Result<Self> {
         std::fs::create_dir_all(root).at("create folder", root)?;
         // `fsync` covers the file, its folder and every folder made on the way: a pointer never outlives what it points at.
-        let store = LocalFileSystem::new_with_prefix(root)?.with_fsync(true);
+        let store = LocalFileSystem::new_with_prefix(root).map_err(object_store_error)?.with_fsync(true);
         let folder = root.canonicalize().at("find folder", root)?;
         let url = format!("file://{}", folder.display());
         Ok(Self { store: Arc::new(store), folder: Some(folder), url })
@@ -146,7 +125,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub async fn read(&self, key: &Path) -> Result<Option<Bytes>> {
-        let at_key = |error: object_store::Error| Error::from(error).context(key.to_string());
+        let at_key = |error: object_store::Error| object_store_error(error).context(key.to_string());
         match self.store.get(key).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(at_key)?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -159,7 +138,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it is not there or cannot be read.
     pub async fn read_range(&self, key: &Path, range: std::ops::Range<u64>) -> Result<Bytes> {
-        self.store.get_range(key, range).await.map_err(|error| Error::from(error).context(key.to_string()))
+        self.store.get_range(key, range).await.map_err(|error| object_store_error(error).context(key.to_string()))
     }
 
     /// Reads several ranges of a file, several at a time; ranges near each other come in one answer.
@@ -167,7 +146,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it is not there or cannot be read.
     pub async fn read_ranges(&self, key: &Path, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Bytes>> {
-        self.store.get_ranges(key, ranges).await.map_err(|error| Error::from(error).context(key.to_string()))
+        self.store.get_ranges(key, ranges).await.map_err(|error| object_store_error(error).context(key.to_string()))
     }
 
     /// Gives the bytes of a file piece by piece; false when there is none.
@@ -175,7 +154,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it cannot be read; those of `take`.
     pub async fn read_pieces(&self, key: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
-        let at_key = |error: object_store::Error| Error::from(error).context(key.to_string());
+        let at_key = |error: object_store::Error| object_store_error(error).context(key.to_string());
         let mut pieces = match self.store.get(key).await {
             Ok(found) => found.into_stream(),
             Err(object_store::Error::NotFound { .. }) => return Ok(false),
@@ -209,7 +188,7 @@ impl SharedStore {
         match self.store.head(key).await {
             Ok(found) => Ok(Some(found.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(Error::from(error).context(key.to_string())),
+            Err(error) => Err(object_store_error(error).context(key.to_string())),
         }
     }
 
@@ -218,7 +197,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it cannot be written.
     pub async fn put(&self, key: &Path, bytes: Bytes) -> Result<()> {
-        self.store.put(key, bytes.into()).await.map(drop).map_err(|error| Error::from(error).context(key.to_string()))
+        self.store.put(key, bytes.into()).await.map(drop).map_err(|error| object_store_error(error).context(key.to_string()))
     }
 
     /// Creates a file that must not exist yet. None when it is there now with these bytes, else what stands there instead.
@@ -235,7 +214,7 @@ impl SharedStore {
             let failure = match self.store.put_opts(key, bytes.clone().into(), PutMode::Create.into()).await {
                 Ok(_) => return Ok(None),
                 Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => None,
-                Err(error) => Some(Error::from(error).context(key.to_string())),
+                Err(error) => Some(object_store_error(error).context(key.to_string())),
             };
             // Nothing gets lost on the way to a folder.
             if let (Some(failure), true) = (&failure, self.folder.is_some()) {
@@ -263,7 +242,7 @@ impl SharedStore {
         match self.store.copy(from, to).await {
             Ok(()) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(Error::from(error).context(format!("{from} to {to}"))),
+            Err(error) => Err(object_store_error(error).context(format!("{from} to {to}"))),
         }
     }
 
@@ -274,7 +253,7 @@ impl SharedStore {
     pub async fn delete(&self, key: &Path) -> Result<()> {
         match self.store.delete(key).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(Error::from(error).context(key.to_string())),
+            Err(error) => Err(object_store_error(error).context(key.to_string())),
         }
     }
 
@@ -304,7 +283,7 @@ impl SharedStore {
         let mut files = self.store.list(Some(folder));
         let mut found = Vec::new();
         while let Some(file) = files.next().await {
-            let file = file.map_err(|error| Error::from(error).context(folder.to_string()))?;
+            let file = file.map_err(|error| object_store_error(error).context(folder.to_string()))?;
             let modified = jiff::Timestamp::from_second(file.last_modified.timestamp()).unwrap_or(jiff::Timestamp::MAX);
             found.push(SharedFile { key: file.location.to_string(), size_bytes: file.size, modified });
         }
@@ -341,7 +320,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when they cannot be listed.
     pub async fn folders(&self, folder: &Path) -> Result<Vec<String>> {
-        let listing = self.store.list_with_delimiter(Some(folder)).await?;
+        let listing = self.store.list_with_delimiter(Some(folder)).await.map_err(object_store_error)?;
         let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();
         names.sort();
         Ok(names)

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use object_store::path::Path;
 
 use super::{SharedStore, Snapshots};
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::provenance::Snapshot;
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::provenance::Snapshot;
 
 /// Between looks at a snapshot that another process of this machine is taking.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{self, BlockSums};
 use super::{Home, Partial};
-use crate::error::{Error, IoExt, Result};
-use crate::ids::Digest;
-use crate::provenance::Snapshot;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::Snapshot;
 
 /// Format of the files below `state/urls`; one of a newer format counts as absent.
 pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::{Home, durable};
-use crate::error::{IoExt, Result};
-use crate::ids::Digest;
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::Digest;
 
 const BUILD: &str = "build.json";
 

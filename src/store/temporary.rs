@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Home;
-use crate::error::{Error, IoExt, Result};
+use pubdata_core::error::{Error, IoExt, Result};
 
 /// A home in the system's folder for temporary files, with a folder for a mirror beside it; all of it is removed when dropped. For work that must
 /// leave the real home as it is.

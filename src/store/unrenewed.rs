@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Releases;
 use super::channels::check_channel_name;
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Format of the file; readers refuse a newer one.
 pub const UNRENEWED_FORMAT_VERSION: u32 = 1;

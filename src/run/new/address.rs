@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::place::Place;
-use crate::error::{Error, Result};
-use crate::fetch::Request;
+use pubdata_core::error::{Error, Result};
+use pubdata_fetch::Request;
 
 /// The address as a template, and the records of a page where it has pages.
 pub(super) fn address(url: &str) -> Result<(String, Option<u64>)> {

@@ -1,7 +1,7 @@
 //! Which forms of dates the columns of a file have. A form that could be two is none: `03/04/2025` may be the fourth of March.
 
 use super::sample::Column;
-use crate::normalise::{Day, us_date, without_time};
+use pubdata_build::normalise::{Day, day_from_epoch, day_from_pattern, us_date, without_time};
 
 /// Shares of a hundred of a column's cells that have to be days of one form.
 const MOST: usize = 95;
@@ -37,15 +37,15 @@ pub(super) fn form_of(column: &Column) -> Form {
     let is_likely = |day: Day| ("1950-01-01".."2060-01-01").contains(&day.to_string().as_str());
     // Seconds and milliseconds are told apart by their size: below this number they are seconds, the first of which that is meant is of 1973.
     let is_below = |text: &str| text.parse::<i64>().is_ok_and(|units| units.abs() < MOST_SECONDS);
-    let seconds = |text: &str| is_below(text) && text.len() >= 9 && Day::from_epoch(text, 86_400).is_some_and(is_likely);
-    let milliseconds = |text: &str| !is_below(text) && Day::from_epoch(text, 86_400_000).is_some_and(is_likely);
+    let seconds = |text: &str| is_below(text) && text.len() >= 9 && day_from_epoch(text, 86_400).is_some_and(is_likely);
+    let milliseconds = |text: &str| !is_below(text) && day_from_epoch(text, 86_400_000).is_some_and(is_likely);
     if are(&|text| Day::from_iso(without_time(text).as_bytes()).is_some()) {
         return Form::Days("iso");
     }
-    if are(&|text| Day::from_pattern(without_time(text), "YYYY/MM/DD").is_some()) {
+    if are(&|text| day_from_pattern(without_time(text), "YYYY/MM/DD").is_some()) {
         return Form::Days("year_month_day");
     }
-    if are(&|text| Day::from_pattern(without_time(text), "YYYYMMDD").is_some_and(is_likely)) {
+    if are(&|text| day_from_pattern(without_time(text), "YYYYMMDD").is_some_and(is_likely)) {
         return Form::Days("eight_digits");
     }
     if are(&milliseconds) {

@@ -9,7 +9,7 @@ use super::layout::as_toml;
 use super::names;
 use super::sample::Sample;
 use super::vocabulary::GuessedWord;
-use crate::pipeline::{EvidenceKind, Format};
+use pubdata_core::pipeline::{EvidenceKind, Format};
 
 /// Rows of a bucket that fit into memory, and more than which a build is split.
 const ROWS_OF_A_BUCKET: u64 = 200_000;

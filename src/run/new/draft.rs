@@ -8,7 +8,7 @@ use super::guess::Guesses;
 use super::place::Place;
 use super::sample::Sample;
 use super::vocabulary::GuessedWord;
-use crate::pipeline::EvidenceKind;
+use pubdata_core::pipeline::EvidenceKind;
 
 /// Something that only a person can say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

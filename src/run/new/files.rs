@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::place::Place;
-use crate::declared::DeclarationFiles;
-use crate::error::{Error, IoExt, Result};
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::{Error, IoExt, Result};
 
 /// A folder that a new list is written to.
 pub(super) struct NewFiles {

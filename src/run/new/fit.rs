@@ -2,7 +2,7 @@
 
 use super::dates::Form;
 use super::sample::Column;
-use crate::normalise::{degrees, unscaled};
+use pubdata_build::normalise::{degrees, unscaled};
 
 /// Whether a cell is of a kind.
 type IsSuch<'c> = &'c dyn Fn(&str) -> bool;

@@ -4,7 +4,7 @@
 use super::fit::{DAYS, is_code};
 use super::guess::Guesses;
 use super::sample::Sample;
-use crate::pipeline::{Encoding, Format};
+use pubdata_core::pipeline::{Encoding, Format};
 
 const MOST_ROWS: usize = 6;
 

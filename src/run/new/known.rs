@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names;
-use crate::pipeline::Declaration;
+use pubdata_core::pipeline::Declaration;
 
 /// Part of a street line that stands in columns of its own.
 pub(super) const PIECES: &[&str] = &["house_number", "predir", "street_name", "street_suffix", "postdir"];
@@ -168,8 +168,8 @@ fn piece(pieces: &[&str], place: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::DeclarationFiles;
-    use crate::pipeline::Declarations;
+    use pubdata_core::declared::DeclarationFiles;
+    use pubdata_core::pipeline::Declarations;
 
     fn known() -> Known {
         Known::of(Declarations::load(DeclarationFiles::built_in()).unwrap().pipelines.values(), "permit")

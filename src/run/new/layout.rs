@@ -1,9 +1,9 @@
 //! Finds the layout of a file from its beginning: delimited text or JSON records, the delimiter, the encoding, where the records stand.
 
-use crate::decode;
-use crate::error::{Error, Result};
-use crate::fetch;
-use crate::pipeline::{Encoding, Format};
+use pubdata_build::decode;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Encoding, Format};
+use pubdata_fetch as fetch;
 
 const DELIMITERS: [u8; 4] = *b",;\t|";
 

@@ -40,11 +40,11 @@ use self::place::Place;
 use self::sample::Sample;
 use self::trial::try_out;
 use super::SharedObserver;
-use crate::declared::DeclarationFiles;
-use crate::error::{Error, Result};
-use crate::fetch::{FetchSettings, Fetcher, mirror_path};
-use crate::pipeline::{Declaration, Declarations, EvidenceKind, normalized_name};
-use crate::store::{Snapshots, TemporaryHome};
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Declarations, EvidenceKind, normalized_name};
+use pubdata_fetch::{FetchSettings, Fetcher, mirror_path};
+use pubdata_store::{Snapshots, TemporaryHome};
 
 /// The kinds of lists that can be begun so, by the name of their builder.
 const KINDS: [&str; 1] = ["permit"];

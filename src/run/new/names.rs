@@ -1,6 +1,6 @@
 //! What a column's name says by its words alone: `PermitNum` and `permit_no` are one name, and a name all of whose words are known has a meaning.
 
-use crate::pipeline::normalized_name;
+use pubdata_core::pipeline::normalized_name;
 
 /// Words of names with their shorter forms, of which the first stands for all.
 const WORDS: &[&[&str]] = &[

@@ -1,6 +1,6 @@
 //! Whose list it is: `us-co-denver` is Denver in Colorado, and its list `permit.denver`.
 
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// A jurisdiction and the name of its list.
 #[derive(Debug, Clone, PartialEq, Eq)]

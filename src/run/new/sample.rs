@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::layout::{layout, with_normalized_names};
-use crate::decode::{self, ColumnPlan};
-use crate::error::{Error, IoExt, Result};
-use crate::fetch::{Fetcher, Head, Piece, Request, mirror_path};
-use crate::pipeline::Format;
-use crate::store::TemporaryHome;
+use pubdata_build::decode::{self, ColumnPlan};
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::pipeline::Format;
+use pubdata_fetch::{Fetcher, Head, Piece, Request, mirror_path};
+use pubdata_store::TemporaryHome;
 
 /// Bytes that are asked for of a file.
 const HEAD_BYTES: u64 = 4 << 20;
@@ -97,7 +97,7 @@ pub(super) fn of_file(path: &Path) -> Result<Beginning> {
 /// # Errors
 /// `Fetch`, when it is not to be had; `Config`, for an address that cannot be asked.
 pub(super) async fn of_publisher(fetcher: &Fetcher, request: &Request) -> Result<Beginning> {
-    let url = crate::fetch::recorded_url(&request.url)?;
+    let url = pubdata_fetch::recorded_url(&request.url)?;
     let head = fetcher.head(request, Piece::Start(HEAD_BYTES)).await?;
     let is_whole = head.is_whole();
     let refused = |message: &str, hint: Option<String>| {
@@ -133,7 +133,7 @@ pub(super) fn taken_apart(beginning: Beginning, temporary: &TemporaryHome, place
     let nothing = ColumnPlan::default();
     let task = |format, plan| decode::Task { path: &path, format, member: None, plan, input: 0, member_number: 0, max_bytes, only: None };
     let written = decode::columns(&task(&published, &nothing))?;
-    let normalized: Vec<String> = written.iter().map(|name| crate::pipeline::normalized_name(name)).collect();
+    let normalized: Vec<String> = written.iter().map(|name| pubdata_core::pipeline::normalized_name(name)).collect();
     // Two names that are one in normalized form are told apart as they are written.
     let format = if has_repeats(&normalized) { published.clone() } else { with_normalized_names(&published) };
     let names = decode::columns(&task(&format, &nothing))?;

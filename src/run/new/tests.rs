@@ -7,9 +7,9 @@ use super::guess::Guesses;
 use super::known::{self, Known};
 use super::place::Place;
 use super::{dates, guess, sample};
-use crate::declared::DeclarationFiles;
-use crate::pipeline::{Declaration, Declarations, Format, normalized_name};
-use crate::store::TemporaryHome;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::pipeline::{Declaration, Declarations, Format, normalized_name};
+use pubdata_store::TemporaryHome;
 
 /// How the guesses of one list compare with its declaration, by column of the file.
 #[derive(Debug, Default, Clone, Copy)]
@@ -75,7 +75,7 @@ fn guesses_agree_with_what_persons_have_declared() {
     for declaration in all.pipelines.values().filter(|declaration| declaration.builder.as_deref() == Some("permit")) {
         let format = &declaration.sources[0].format;
         let is_plain = matches!(format, Format::Delimited { .. } | Format::JsonRecords { .. }) && declaration.sources[0].member.is_none();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(declaration.pipeline_id.replace('.', "/")).join("basic/source");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(declaration.pipeline_id.replace('.', "/")).join("basic/source");
         let Some(file) = files_below(&folder).into_iter().next().filter(|_| is_plain) else { continue };
         let (sample, guesses) = guessed(&all, declaration, &file);
         let agreement = compared(declaration, &sample, &guesses, &mut told);

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::super::probe::{ProbeSettings, ProbedTask, probe};
 use super::super::{Chosen, SharedObserver, declaration_faults};
 use super::place::Place;
-use crate::declared::DeclarationFiles;
-use crate::error::{Error, Result};
-use crate::fetch::FetchSettings;
-use crate::pipeline::Declarations;
-use crate::store::TemporaryHome;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declarations;
+use pubdata_fetch::FetchSettings;
+use pubdata_store::TemporaryHome;
 
 /// What the declaration gives on the records that were seen.
 #[derive(Debug, Clone, Serialize)]

@@ -8,16 +8,16 @@ use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild};
 use super::receipt::{Outcome, Receipt};
 use super::tasks::{split_inputs_of, split_unit};
 use super::{Judged, in_units};
-use crate::datasets::RowsRead;
-use crate::error::{Error, ErrorKind, Result};
-use crate::publish::{IsCompared, Stage, StagedPart, verify_part};
-use crate::run::execute::{carry_out, written_down};
-use crate::run::plan::{Plan, PlannedTask};
-use crate::run::report::{RunReport, SubjectCounts};
-use crate::run::shards::Before;
-use crate::run::work_units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::run::{RunSettings, SharedObserver, issues_file};
-use crate::store::{Manifest, PlacedWork, TaskEntry, staged_part_key};
+use crate::execute::{carry_out, written_down};
+use crate::plan::{Plan, PlannedTask};
+use crate::report::{RunReport, SubjectCounts};
+use crate::shards::Before;
+use crate::work_units::{BuiltTask, TaskInUnits, WorkUnit};
+use crate::{RunSettings, SharedObserver, issues_file};
+use pubdata_build::datasets::RowsRead;
+use pubdata_build::publish::{IsCompared, Stage, StagedPart, verify_part};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_store::{Manifest, PlacedWork, TaskEntry, staged_part_key};
 
 /// Units that are named in a message.
 const UNITS_SHOWN: usize = 8;
@@ -41,7 +41,7 @@ pub async fn commit(settings: &RunSettings, address: &PlanAddress, observer: &Sh
     // What an earlier commit of the plan wrote is written again.
     let issues = issues_file(&settings.home, &run_id);
     if issues.exists() {
-        crate::store::write_file(&issues, b"")?;
+        pubdata_store::write_file(&issues, b"")?;
     }
     let mut result = attempt(settings, &file, &run_id, started_at, observer).await;
     // Two commits of one plan make the same release: the one that lost finds it published.
@@ -208,7 +208,7 @@ impl Gathering<'_> {
                 continue;
             }
             let (work, sha256) = (&self.task.work.hash, staged.part.sha256);
-            if is_compared.0 && staged.dataset_id != crate::run::build::QUARANTINE {
+            if is_compared.0 && staged.dataset_id != crate::build::QUARANTINE {
                 let bytes = self.runtime.block_on(self.placed().part(work, unit, &sha256))?;
                 let lost = || Error::store(format!("staged part {} of unit {unit} is gone", staged.part.path)).hint("build the unit again");
                 let bytes = bytes.ok_or_else(lost)?;

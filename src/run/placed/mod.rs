@@ -33,12 +33,12 @@ use super::plan::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, shards};
-use crate::datasets::{Shard, SourceArchive, ToSplit};
-use crate::error::Result;
-use crate::ids::{Digest, bucket_name};
-use crate::pipeline::Buckets;
-use crate::provenance::Snapshot;
-use crate::store::{Manifest, PlacedWork, Snapshots, TaskEntry};
+use pubdata_build::datasets::{Shard, SourceArchive, ToSplit};
+use pubdata_core::error::Result;
+use pubdata_core::ids::{Digest, bucket_name};
+use pubdata_core::pipeline::Buckets;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Manifest, PlacedWork, Snapshots, TaskEntry};
 
 /// Key of the only unit of a task that is built at once.
 const WHOLE: &str = "0";

@@ -4,15 +4,15 @@ use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::datasets::ToSplit;
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::ids::{Digest, Hasher, ReleaseId};
-use crate::issue::SourceFinding;
-use crate::provenance::Snapshot;
-use crate::run::RunSettings;
-use crate::run::plan::{Plan, PlannedTask};
-use crate::run::report::FetchedSource;
-use crate::store::{Manifest, PlacedWork, TaskEntry};
+use crate::RunSettings;
+use crate::plan::{Plan, PlannedTask};
+use crate::report::FetchedSource;
+use pubdata_build::datasets::ToSplit;
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::ids::{Digest, Hasher, ReleaseId};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Manifest, PlacedWork, TaskEntry};
 
 /// Format of plans in the store; another one is refused.
 pub const PLAN_FORMAT_VERSION: u32 = 1;

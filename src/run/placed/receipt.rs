@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::plan_file::{Failure, TaskToBuild};
-use crate::datasets::{RowsRead, SplitPart};
-use crate::error::{Error, Result};
-use crate::publish::StagedPart;
-use crate::run::work_units::WorkUnit;
-use crate::store::PlacedWork;
+use crate::work_units::WorkUnit;
+use pubdata_build::datasets::{RowsRead, SplitPart};
+use pubdata_build::publish::StagedPart;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::PlacedWork;
 
 /// Format of receipts; the plan's program is the only one that reads them.
 pub const RECEIPT_FORMAT_VERSION: u32 = 1;

@@ -10,10 +10,10 @@ use std::sync::{Mutex, OnceLock};
 
 use tokio::runtime::Handle;
 
-use crate::decode::ReadAt;
-use crate::error::{Error, IoExt, Result};
-use crate::provenance::Snapshot;
-use crate::store::{SharedStore, Snapshots};
+use pubdata_build::decode::ReadAt;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{SharedStore, Snapshots};
 
 /// What a request costs besides its bytes, in bytes that would come in the same time: ten requests are under way at once, each answered within 20 ms, on a
 /// line of 100 MB/s.

@@ -11,20 +11,20 @@ use super::plan_file::{Failure, PlacedArchive, PlanAddress, PlanFile, Shape, Tas
 use super::receipt::{Outcome, Receipt, SplitInput};
 use super::remote::{REQUEST_BYTES, RemoteSnapshot};
 use super::{Judged, in_units};
-use crate::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
-use crate::decode::{Archive, ReadAt};
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::ids::Digest;
-use crate::pipeline::Buckets;
-use crate::provenance::Snapshot;
-use crate::publish::{IsCompared, Stage, fault};
-use crate::run::RunSettings;
-use crate::run::buckets::context;
-use crate::run::build::{BuildOutput, build, caught, prepare_elsewhere};
-use crate::run::shards::{KnownShard, members_of};
-use crate::run::side_by_side::side_by_side;
-use crate::run::work_units::WorkUnit;
-use crate::store::{Home, PlacedWork, Scratch, Snapshots};
+use crate::RunSettings;
+use crate::buckets::context;
+use crate::build::{BuildOutput, build, caught, prepare_elsewhere};
+use crate::shards::{KnownShard, members_of};
+use crate::side_by_side::side_by_side;
+use crate::work_units::WorkUnit;
+use pubdata_build::datasets::{RowsRead, Sharded, Split, Subject, ToSplit};
+use pubdata_build::decode::{Archive, ReadAt};
+use pubdata_build::publish::{IsCompared, Stage, fault};
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::pipeline::Buckets;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Home, PlacedWork, Scratch, Snapshots};
 
 /// What became of a unit.
 #[derive(Debug, Clone, Serialize)]
@@ -230,7 +230,7 @@ pub async fn build_units(settings: &RunSettings, address: &PlanAddress, task_id:
             let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
             rows.make(buckets.count)?;
             let done = here.all(units, known, &|unit| {
-                let bucket = (0..buckets.count).find(|bucket| crate::ids::bucket_name(*bucket, buckets.count) == unit);
+                let bucket = (0..buckets.count).find(|bucket| pubdata_core::ids::bucket_name(*bucket, buckets.count) == unit);
                 let bucket = bucket.ok_or_else(|| Error::config(format!("the declaration no longer has a bucket `{unit}`")))?;
                 here.take_rows(&rows, &places, bucket)?;
                 let built = here.stage(unit, IsCompared(false), &|stage| {

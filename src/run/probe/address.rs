@@ -7,9 +7,9 @@ use super::super::RunSettings;
 use super::super::requests::requests;
 use super::super::selection::{Selected, sources_of};
 use super::super::wanted::Wanted;
-use crate::error::Result;
-use crate::fetch::{Request, mirror_path, recorded_url};
-use crate::pipeline::{Declaration, Editions, Source, Variable};
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
+use pubdata_fetch::{Request, mirror_path, recorded_url};
 
 /// Of a source with more files than this, the first and the newest are asked for.
 const FEW_FILES: usize = 12;
@@ -66,7 +66,7 @@ impl<'a> Foreseen<'a> {
                 }
             }
             rows.extend(by_others.into_values());
-            Ok::<(), crate::error::Error>(())
+            Ok::<(), pubdata_core::error::Error>(())
         };
         if wanted + 1 < labels.len() {
             add(&labels[wanted..=wanted])?;

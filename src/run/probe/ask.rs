@@ -11,8 +11,8 @@ use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
 use super::{Asked, ProbeContext, Role, stand_in};
-use crate::error::{Error, Result};
-use crate::fetch::{Head, Piece};
+use pubdata_core::error::{Error, Result};
+use pubdata_fetch::{Head, Piece};
 
 /// Files asked for at a time, over all hosts; fetch itself limits each host.
 const CONCURRENT_FILES: usize = 48;

@@ -11,11 +11,11 @@ use super::report::Would;
 use super::suggest::{self, Last};
 use super::values::{self, Cells};
 use super::{Asked, ProbeContext};
-use crate::declared::DeclarationFiles;
-use crate::error::Result;
-use crate::fetch::recorded_url;
-use crate::pipeline::{Declarations, expand};
-use crate::store::Snapshots;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Declarations, expand};
+use pubdata_fetch::recorded_url;
+use pubdata_store::Snapshots;
 
 /// By task.
 pub(super) type Tried = BTreeMap<String, (Would, Vec<String>)>;
@@ -80,7 +80,7 @@ fn cells(context: &ProbeContext<'_>, asked: &Asked<'_>) -> Result<(Cells, Last)>
 fn last(asked: &Asked<'_>, path: &Path) -> Result<Last> {
     let (address, examined) = (&asked.address, &asked.examined);
     let pattern = address.source.member.as_deref().map(|pattern| expand(pattern, &address.request.keys)).transpose()?;
-    let member = pattern.map(|pattern| crate::decode::member_name(path, &pattern)).transpose()?;
+    let member = pattern.map(|pattern| pubdata_build::decode::member_name(path, &pattern)).transpose()?;
     let columns = columns_of(address, path, member.as_deref())?;
     let missing: Vec<(String, Vec<String>)> = examined.missing.iter().map(|column| (column.clone(), address.source.columns[column].clone())).collect();
     let cells = if missing.is_empty() { Cells::new() } else { values::of_file(address, path, member.as_deref(), &missing, &columns)? };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::declared::DeclarationFiles;
-use crate::error::{Error, Result};
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::error::{Error, Result};
 
 /// By what a new column was taken for the one that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

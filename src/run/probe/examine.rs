@@ -11,9 +11,9 @@ use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};
 use super::header::{columns_of, judged};
 use super::report::Verdict;
 use super::way_out::ways_out;
-use crate::error::{ErrorKind, IoExt, Result};
-use crate::fetch::{self, Head, Request, recorded_url};
-use crate::pipeline::Source;
+use pubdata_core::error::{ErrorKind, IoExt, Result};
+use pubdata_core::pipeline::Source;
+use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
 
 /// Words of pages that keep programs out.
 const WALLS: [&str; 9] =

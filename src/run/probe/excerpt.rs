@@ -1,10 +1,10 @@
 //! Makes a small file of whole records out of the beginning of a large one. Of an archive it makes an archive with one member.
 
 use super::address::Address;
-use crate::decode::{self, ArchiveParts, PackedMember};
-use crate::error::{Error, Result};
-use crate::fetch::{Fetcher, Head, Piece, Request};
-use crate::pipeline::{Format, Source, Syntax, expand, is_packed};
+use pubdata_build::decode::{self, ArchiveParts, PackedMember};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Format, Source, Syntax, expand, is_packed};
+use pubdata_fetch::{Fetcher, Head, Piece, Request};
 
 /// Bytes that are asked for of each file.
 const HEAD_BYTES: u64 = 256 << 10;

@@ -6,13 +6,13 @@ use super::address::Foreseen;
 use super::night::{self, Night};
 use super::report::{End, Verdict};
 use super::{Asked, ProbeContext, Role, values};
-use crate::datasets::{self, Build};
-use crate::error::{ErrorKind, Result};
-use crate::issue::{Severity, SourceFinding};
-use crate::pipeline::Declarations;
-use crate::run::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
-use crate::run::exit_code::ExitCode;
-use crate::run::findings;
+use crate::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
+use crate::exit_code::ExitCode;
+use crate::findings;
+use pubdata_build::datasets::{self, Build};
+use pubdata_core::error::{ErrorKind, Result};
+use pubdata_core::issue::{Severity, SourceFinding};
+use pubdata_core::pipeline::Declarations;
 
 /// What is foreseen of a task.
 pub(super) struct Foresight {

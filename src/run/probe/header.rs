@@ -5,9 +5,9 @@ use std::path::Path;
 use super::address::Address;
 use super::examined::Examined;
 use super::report::{Header, Verdict};
-use crate::decode::{self, ColumnPlan};
-use crate::error::Result;
-use crate::pipeline::{Format, expand};
+use pubdata_build::decode::{self, ColumnPlan};
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Format, expand};
 
 /// What a decoder is told of a file: mapped and unused columns, as a build has them.
 fn column_plan(address: &Address<'_>) -> Result<ColumnPlan> {

@@ -15,10 +15,10 @@ use super::examined::Examined;
 use super::report::Verdict;
 use super::way_out::ways_out;
 use super::{Asked, ProbeContext, Role};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{Head, NoProgress, Outcome, Piece, links};
-use crate::pipeline::Source;
-use crate::provenance::Snapshot;
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::pipeline::Source;
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Head, NoProgress, Outcome, Piece, links};
 
 /// Pages asked for at a time.
 const CONCURRENT_PAGES: usize = 8;

@@ -33,12 +33,12 @@ use super::arrivals::{FILE_MISSING, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
 use super::chosen::Chosen;
 use super::mirrors::check_mirrors;
 use super::{RunSettings, SharedObserver};
-use crate::error::Result;
-use crate::fetch::{FetchSettings, Fetcher};
-use crate::issue::SourceFinding;
-use crate::pipeline::Declarations;
-use crate::publish;
-use crate::store::{Home, Manifest, Releases, Snapshots, TemporaryHome};
+use pubdata_build::publish;
+use pubdata_core::error::Result;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::Declarations;
+use pubdata_fetch::{FetchSettings, Fetcher};
+use pubdata_store::{Home, Manifest, Releases, Snapshots, TemporaryHome};
 
 /// What a probe works with.
 pub struct ProbeSettings {
@@ -113,7 +113,7 @@ impl Asked<'_> {
 
     /// What a run says where it blocks or misses a source.
     fn reason(&self) -> String {
-        let url = crate::fetch::recorded_url(&self.address.request.url).unwrap_or_default();
+        let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
         format!("{} ({url}): {}", self.address.source.source_id, self.problem())
     }
 
@@ -138,7 +138,7 @@ impl Asked<'_> {
             None => "published without it".to_owned(),
         };
         let code = if source.required { FILE_MISSING } else { OPTIONAL_FILE_MISSING };
-        let url = crate::fetch::recorded_url(&self.address.request.url).unwrap_or_default();
+        let url = pubdata_fetch::recorded_url(&self.address.request.url).unwrap_or_default();
         (source.required || self.is_failed()).then(|| SourceFinding::new(&source.source_id, code, format!("{url}: {}; {stays}", self.problem())))
     }
 }

@@ -12,11 +12,11 @@ use super::super::report::{RunReport, TaskReport};
 use super::super::{Observer, RunSettings, SharedObserver};
 use super::ProbeContext;
 use super::address::sample_url;
-use crate::error::{IoExt, Result};
-use crate::fetch::{FetchProgress, FetchSettings};
-use crate::issue::Issue;
-use crate::pipeline::{Declarations, Variable};
-use crate::store::{Home, Releases};
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::issue::Issue;
+use pubdata_core::pipeline::{Declarations, Variable};
+use pubdata_fetch::{FetchProgress, FetchSettings};
+use pubdata_store::{Home, Releases};
 
 /// Findings that say nothing of a part of a file.
 const OF_WHOLE_FILES: [&str; 1] = ["empty_column"];

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Serialize, Serializer};
 
 use super::super::exit_code::ExitCode;
-use crate::declared::DeclarationFiles;
+use pubdata_core::declared::DeclarationFiles;
 
 /// What a publisher's address has, against what is declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -6,9 +6,9 @@ use super::address::Address;
 use super::examine::examine_own;
 use super::examined::Examined;
 use super::report::Verdict;
-use crate::error::Result;
-use crate::fetch::recorded_url;
-use crate::provenance::{Obtained, Snapshot};
+use pubdata_core::error::Result;
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_fetch::recorded_url;
 
 /// A file of the home that a night would use in place of the publisher's.
 pub(super) struct StandIn {
@@ -31,7 +31,8 @@ pub(super) async fn of(context: &ProbeContext<'_>, address: &Address<'_>, examin
 fn find(context: &ProbeContext<'_>, address: &Address<'_>, examined: &Examined) -> Result<Option<StandIn>> {
     let Some(snapshots) = &context.snapshots else { return Ok(None) };
     let (source, request) = (address.source, &address.request);
-    let known = || Ok::<_, crate::error::Error>(snapshots.known(&request.source_id, &recorded_url(&request.url)?).filter(|known| known.keys == request.keys));
+    let known =
+        || Ok::<_, pubdata_core::error::Error>(snapshots.known(&request.source_id, &recorded_url(&request.url)?).filter(|known| known.keys == request.keys));
     if source.by_hand && !context.fetcher.has_mirror() {
         return Ok(known()?.map(|snapshot| StandIn { snapshot, is_earlier: false }));
     }

@@ -7,7 +7,7 @@ use super::address::Address;
 use super::edit::{Edit, Rule};
 use super::examined::Examined;
 use super::values::{self, Cells};
-use crate::pipeline::{Declaration, nearest, normalized_name};
+use pubdata_core::pipeline::{Declaration, nearest, normalized_name};
 
 /// Two columns hold the same when so many of a hundred distinct values of the one are values of the other.
 const SAME_VALUES_PERCENT: usize = 80;

@@ -9,12 +9,12 @@ use super::foresee::{Foresight, unknown_values};
 use super::night::Night;
 use super::report::{End, LastBuild, ProbedSource, ProbedTask, Sample, Verdict};
 use super::{Asked, ProbeContext, Role};
-use crate::error::Result;
-use crate::fetch::recorded_url;
-use crate::issue::Severity;
-use crate::provenance::SourceRows;
-use crate::run::exit_code::ExitCode;
-use crate::run::findings;
+use crate::exit_code::ExitCode;
+use crate::findings;
+use pubdata_core::error::Result;
+use pubdata_core::issue::Severity;
+use pubdata_core::provenance::SourceRows;
+use pubdata_fetch::recorded_url;
 
 /// Puts what was foreseen into a report: of each task, and of each address what becomes of its tasks because of it.
 pub(super) struct Teller<'t> {

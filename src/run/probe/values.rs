@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::address::Address;
-use crate::decode::{self, ColumnPlan};
-use crate::error::Result;
-use crate::pipeline::Declaration;
+use pubdata_build::decode::{self, ColumnPlan};
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::Declaration;
 
 /// The distinct values of columns, trimmed and in capitals.
 pub(super) type Cells = BTreeMap<String, BTreeSet<String>>;

@@ -3,8 +3,8 @@
 use super::ProbeContext;
 use super::examined::Examined;
 use super::report::Verdict;
-use crate::fetch::{Request, recorded_url};
-use crate::pipeline::Source;
+use pubdata_core::pipeline::Source;
+use pubdata_fetch::{Request, recorded_url};
 
 /// Says what a person can do about an address that has no file for this program, the likeliest first.
 pub(super) fn ways_out(context: &ProbeContext<'_>, source: &Source, request: &Request, examined: &Examined) -> Vec<String> {
@@ -102,9 +102,9 @@ fn import_command(source: &Source, request: &Request) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::DeclarationFiles;
-    use crate::pipeline::Declarations;
-    use crate::run::listing::listing_page;
+    use crate::listing::listing_page;
+    use pubdata_core::declared::DeclarationFiles;
+    use pubdata_core::pipeline::Declarations;
 
     fn ways(source_id: &str, keys: &[(&str, &str)], status: Option<u16>, contact: Option<&str>, set: &[&str]) -> Vec<String> {
         let declarations = Declarations::load(DeclarationFiles::built_in()).unwrap();

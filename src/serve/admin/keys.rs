@@ -3,14 +3,14 @@
 use futures_util::FutureExt;
 use jiff::ToSpan;
 
-use crate::error::{Error, ErrorKind, Result as ProgramResult};
-use crate::serve::http::body::Body;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::format;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::store::{ApiKey, Keys, NewKey, Scope, change_keys};
+use crate::http::body::Body;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::format;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
+use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys};
 
 /// The longest time after which a key expires.
 const MAX_DAYS: i64 = 36_500;

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 
-use crate::error::Error;
-use crate::ids::ReleaseId;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::format;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::freshness::freshness_of_task;
-use crate::store::{IMPORTED, LedgerEntry, LedgerTask, Scope, WITHDRAWN, read_ledger};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::format;
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::freshness::freshness_of_task;
+use pubdata_core::error::Error;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{IMPORTED, LedgerEntry, LedgerTask, Scope, WITHDRAWN, read_ledger};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -3,12 +3,12 @@
 use futures_util::FutureExt;
 
 use super::keys;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::format;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::format;
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -30,7 +30,7 @@ async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("keys").array(|json| {
             for key in &keys {
                 let used = usage.of(&key.id);
-                let count = |counter: fn(&crate::serve::http::usage::Used) -> u64| used.as_ref().map_or(0, counter);
+                let count = |counter: fn(&crate::http::usage::Used) -> u64| used.as_ref().map_or(0, counter);
                 json.object(|json| {
                     json.key("key_id").text(&key.id);
                     json.key("name").text(&key.name);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 
-use crate::ids::ReleaseId;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::parameters::{AS_OF, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::release::manifests::Summary;
-use crate::store::{DatasetEntry, Manifest};
+use crate::http::endpoint::Call;
+use crate::http::parameters::{AS_OF, RELEASE};
+use crate::http::problem::{Code, Problem, Result};
+use crate::release::manifests::Summary;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{DatasetEntry, Manifest};
 
 /// The word for the release that requests are answered from.
 const CURRENT: &str = "current";

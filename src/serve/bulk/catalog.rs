@@ -3,16 +3,16 @@
 use super::asked;
 use super::croissant::ACCESS;
 use super::datasets::family;
-use crate::contract::Contract;
-use crate::serve::contact::Contact;
-use crate::serve::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, RELEASE};
-use crate::serve::http::problem::Result;
-use crate::serve::http::response::{CSV, PARQUET};
-use crate::serve::json::Json;
-use crate::store::DatasetEntry;
+use crate::contact::Contact;
+use crate::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, RELEASE};
+use crate::http::problem::Result;
+use crate::http::response::{CSV, PARQUET};
+use crate::json::Json;
+use pubdata_core::contract::Contract;
+use pubdata_store::DatasetEntry;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -1,9 +1,9 @@
 //! Why a build is another one than before, as answers tell it.
 
-use crate::provenance::Snapshot;
-use crate::serve::http::service::Service;
-use crate::serve::json::Json;
-use crate::store::{Cause, InputChange, TaskEntry, causes_of_task, changed_inputs};
+use crate::http::service::Service;
+use crate::json::Json;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Cause, InputChange, TaskEntry, causes_of_task, changed_inputs};
 
 /// Writes the causes, and the files that are others.
 pub fn write_causes(json: &mut Json, service: &Service, before: Option<&TaskEntry>, after: Option<&TaskEntry>) {

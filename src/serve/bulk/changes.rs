@@ -7,13 +7,13 @@ use futures_util::FutureExt;
 
 use super::asked::{self, Earlier};
 use super::causes::write_causes;
-use crate::ids::ReleaseId;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::store::{Manifest, Part, causes, paired_parts};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{Kind, Parameter, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{Manifest, Part, causes, paired_parts};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -4,16 +4,16 @@
 use super::asked;
 use super::datasets::family;
 use super::table;
-use crate::contract::{Column, Contract, Physical};
-use crate::ids::licence_address;
-use crate::serve::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, RELEASE};
-use crate::serve::http::problem::Result;
-use crate::serve::http::response::PARQUET;
-use crate::serve::json::Json;
-use crate::store::{DatasetEntry, Manifest};
+use crate::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, RELEASE};
+use crate::http::problem::Result;
+use crate::http::response::PARQUET;
+use crate::json::Json;
+use pubdata_core::contract::{Column, Contract, Physical};
+use pubdata_core::ids::licence_address;
+use pubdata_store::{DatasetEntry, Manifest};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -8,14 +8,14 @@ use jiff::civil::Date;
 
 use super::asked;
 use super::datasets::{family, late_since};
-use crate::contract::{Column, Contract, Invariant, Physical};
-use crate::serve::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, RELEASE, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::{DatasetEntry, Manifest};
+use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, RELEASE, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_core::contract::{Column, Contract, Invariant, Physical};
+use pubdata_store::{DatasetEntry, Manifest};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

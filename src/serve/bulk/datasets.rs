@@ -1,13 +1,13 @@
 //! Answers `GET /v1/datasets`: every dataset of the release on one line each.
 
-use crate::serve::described::{Origin, newest_date, tasks_of};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, RELEASE, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::manifests::Summary;
-use crate::store::{DatasetEntry, Manifest};
+use crate::described::{Origin, newest_date, tasks_of};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, RELEASE, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::manifests::Summary;
+use pubdata_store::{DatasetEntry, Manifest};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

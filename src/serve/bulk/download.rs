@@ -10,17 +10,17 @@ use futures_util::FutureExt;
 
 use super::release::write_part;
 use super::{asked, table};
-use crate::ids::Hasher;
-use crate::serve::described::{Origin, citation, tasks_of};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::response::{PARQUET, as_file, insert, not_modified};
-use crate::serve::http::scope::visible_parts;
-use crate::serve::http::{etag, pieces, range};
-use crate::serve::json::Json;
-use crate::store::{Manifest, Part};
+use crate::described::{Origin, citation, tasks_of};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{Kind, Parameter};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::response::{PARQUET, as_file, insert, not_modified};
+use crate::http::scope::visible_parts;
+use crate::http::{etag, pieces, range};
+use crate::json::Json;
+use pubdata_core::ids::Hasher;
+use pubdata_store::{Manifest, Part};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -15,8 +15,8 @@ mod release;
 mod releases;
 mod table;
 
-use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::release::loaded::NOTHING;
+use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::release::loaded::NOTHING;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {

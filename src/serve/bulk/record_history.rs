@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 
 use super::asked;
 use super::causes::write_causes;
-use crate::contract::Contract;
-use crate::ids::{Digest, RecordId};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::format;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::scope;
-use crate::serve::json::Json;
-use crate::serve::release::bucketed::BUCKET;
-use crate::serve::release::manifests::Summary;
-use crate::serve::release::part_reader::PartReader;
-use crate::store::{Manifest, Part, TaskEntry};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::format;
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::scope;
+use crate::json::Json;
+use crate::release::bucketed::BUCKET;
+use crate::release::manifests::Summary;
+use crate::release::part_reader::PartReader;
+use pubdata_core::contract::Contract;
+use pubdata_core::ids::{Digest, RecordId};
+use pubdata_store::{Manifest, Part, TaskEntry};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -6,14 +6,14 @@ use futures_util::FutureExt;
 
 use super::asked;
 use super::causes::write_input;
-use crate::serve::described::{verdict, write_counts};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::manifests::Summary;
-use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
+use crate::described::{verdict, write_counts};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{Kind, Parameter, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::manifests::Summary;
+use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -3,15 +3,15 @@
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
-use crate::serve::http::cursor::not_a_cursor;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Meta, Page};
-use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{CURSOR, LIMIT, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::manifests::{Summary, Sums};
-use crate::store::ChannelEntry;
+use crate::http::cursor::not_a_cursor;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Meta, Page};
+use crate::http::paging::Paging;
+use crate::http::parameters::{CURSOR, LIMIT, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::manifests::{Summary, Sums};
+use pubdata_store::ChannelEntry;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

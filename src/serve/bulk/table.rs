@@ -10,13 +10,13 @@ use futures_util::Stream;
 use futures_util::stream::try_unfold;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
-use crate::contract::{Column, Contract, Day, Physical};
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::ReleaseId;
-use crate::serve::http::delimited::{write_line, write_text};
-use crate::serve::http::pieces::PIECE_BYTES;
-use crate::serve::release::part_cache::PartCache;
-use crate::store::Part;
+use crate::http::delimited::{write_line, write_text};
+use crate::http::pieces::PIECE_BYTES;
+use crate::release::part_cache::PartCache;
+use pubdata_core::contract::{Column, Contract, Day, Physical};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{Part, parquet_error};
 
 const ROWS_DECODED_AT_A_TIME: usize = 1_024;
 
@@ -78,8 +78,8 @@ struct OpenPart {
 impl OpenPart {
     async fn new(cache: &PartCache, release_id: &ReleaseId, part: &Part, columns: Arc<[Column]>) -> Result<Self> {
         let bytes = cache.bytes(release_id, part).await?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(Error::from).context(|| part.path.clone())?;
-        let reader = builder.with_batch_size(ROWS_DECODED_AT_A_TIME).build().map_err(Error::from).context(|| part.path.clone())?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error).context(|| part.path.clone())?;
+        let reader = builder.with_batch_size(ROWS_DECODED_AT_A_TIME).build().map_err(parquet_error).context(|| part.path.clone())?;
         Ok(Self { path: part.path.clone(), reader, columns, rows: None })
     }
 

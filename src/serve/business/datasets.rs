@@ -1,6 +1,6 @@
 //! The columns that answers about businesses are written from, by dataset.
 
-use crate::serve::release::rows::Dataset;
+use crate::release::rows::Dataset;
 
 pub const ENTITIES: &str = Entity::ID;
 pub const OFFICERS: &str = Officer::ID;

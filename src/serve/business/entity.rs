@@ -5,14 +5,14 @@ use futures_util::FutureExt;
 use super::datasets::{ENTITIES, Entity, OFFICERS, Officer};
 use super::record::{add_implied_notice, businesses_of, write_item};
 use super::table::Businesses;
-use crate::canonical::state::usps;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result, not_covered};
-use crate::serve::json::Json;
-use crate::serve::release::rows::Record;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::problem::{Code, Problem, Result, not_covered};
+use crate::json::Json;
+use crate::release::rows::Record;
+use pubdata_core::canonical::state::usps;
+use pubdata_store::Scope;
 
 /// The parameters of one business.
 const PARAMETERS: &[Parameter] =

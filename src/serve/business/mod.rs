@@ -6,11 +6,11 @@ mod record;
 mod search;
 pub mod table;
 
-use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::release::loaded::Tables;
-use crate::serve::release::part_reader::PartReader;
+use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::release::loaded::Tables;
+use crate::release::part_reader::PartReader;
 use futures_util::FutureExt;
+use pubdata_core::error::Result;
 use table::Businesses;
 
 /// What the route table takes.

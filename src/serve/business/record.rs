@@ -2,11 +2,11 @@
 
 use super::datasets::{ENTITIES, Entity};
 use super::table::Businesses;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::problem::{Result, not_published};
-use crate::serve::json::Json;
-use crate::serve::release::rows::Record;
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::http::problem::{Result, not_published};
+use crate::json::Json;
+use crate::release::rows::Record;
 
 /// The businesses of the release.
 ///

@@ -3,32 +3,32 @@
 use super::record::add_implied_notice;
 use super::record::businesses_of;
 use super::record::write_item;
-use crate::canonical::name::Forms;
+use pubdata_core::canonical::name::Forms;
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::FutureExt;
 
-use crate::canonical::name::comparable;
-use crate::canonical::state::usps;
-use crate::serve::business::datasets::ENTITIES;
-use crate::serve::business::table::Businesses;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::filter::CITY;
-use crate::serve::http::filter::DayRange;
-use crate::serve::http::filter::STATE;
-use crate::serve::http::filter::ZIP;
-use crate::serve::http::filter::states_of;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::search::query::{MatchMode, Query as NameQuery};
-use crate::serve::search::rank::{Ranked, day_of, ranked};
-use crate::serve::search::row_hit::NameKind;
-use crate::serve::search::row_names::Enough;
-use crate::serve::search::row_names::Found;
-use crate::store::Scope;
+use crate::business::datasets::ENTITIES;
+use crate::business::table::Businesses;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::filter::CITY;
+use crate::http::filter::DayRange;
+use crate::http::filter::STATE;
+use crate::http::filter::ZIP;
+use crate::http::filter::states_of;
+use crate::http::meta::Meta;
+use crate::http::paging::{ListPaging, MAX_COUNTED};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::search::query::{MatchMode, Query as NameQuery};
+use crate::search::rank::{Ranked, day_of, ranked};
+use crate::search::row_hit::NameKind;
+use crate::search::row_names::Enough;
+use crate::search::row_names::Found;
+use pubdata_core::canonical::name::comparable;
+use pubdata_core::canonical::state::usps;
+use pubdata_store::Scope;
 
 /// The search's parameters.
 const PARAMETERS: &[Parameter] = &[

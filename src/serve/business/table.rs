@@ -2,27 +2,27 @@
 
 use bytes::Bytes;
 
-use crate::canonical::license_number;
-use crate::canonical::name::comparable;
-use crate::canonical::name::{Forms, SearchedName, searched};
-use crate::error::Result;
-use crate::serve::business::datasets::Entity;
-use crate::serve::business::datasets::Officer;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::{Problem, Result as ApiResult};
-use crate::serve::index::file::{Column, Index, stored};
-use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::key_columns::{days, indexed, known_day, read_parts};
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::rows::{Children, Dataset, Numbered, Record};
-use crate::serve::release::table::{Table, Texts};
-use crate::serve::search::names::Name;
-use crate::serve::search::rank::precedence;
-use crate::serve::search::row_hit::NameKind;
-use crate::serve::search::row_names::{RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
+use crate::business::datasets::Entity;
+use crate::business::datasets::Officer;
+use crate::http::endpoint::Call;
+use crate::http::problem::{Problem, Result as ApiResult};
+use crate::index::file::{Column, Index, stored};
+use crate::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::dictionary_codes::DictionaryCodes;
+use crate::release::key_columns::{days, indexed, known_day, read_parts};
+use crate::release::part_cache::CachedPart;
+use crate::release::part_reader::PartReader;
+use crate::release::rows::{Children, Dataset, Numbered, Record};
+use crate::release::table::{Table, Texts};
+use crate::search::names::Name;
+use crate::search::rank::precedence;
+use crate::search::row_hit::NameKind;
+use crate::search::row_names::{RowNames, RowNamesBuilder, SharedBuilder, SharedNames};
+use pubdata_core::canonical::license_number;
+use pubdata_core::canonical::name::comparable;
+use pubdata_core::canonical::name::{Forms, SearchedName, searched};
+use pubdata_core::error::Result;
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! What was typed, read in the ways in which more than one kind of thing is looked for.
 
-use crate::canonical::name::comparable;
-use crate::canonical::state::usps;
+use pubdata_core::canonical::name::comparable;
+use pubdata_core::canonical::state::usps;
 
 /// A text that somebody typed into the box.
 pub struct Asked<'a> {

@@ -2,12 +2,12 @@
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
-use crate::ids::{AccessionNumber, Cik};
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Notice;
-use crate::serve::http::problem::Result;
-use crate::serve::sec::registrants::Registrants;
-use crate::serve::sec::tables::{FILINGS, REGISTRANTS, SecTables};
+use crate::http::endpoint::Call;
+use crate::http::meta::Notice;
+use crate::http::problem::Result;
+use crate::sec::registrants::Registrants;
+use crate::sec::tables::{FILINGS, REGISTRANTS, SecTables};
+use pubdata_core::ids::{AccessionNumber, Cik};
 
 /// Finds companies and filings.
 ///

@@ -2,9 +2,9 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::serve::http::meta::Notice;
-use crate::serve::json::Json;
-use crate::serve::search::rank::{BEST, write_match};
+use crate::http::meta::Notice;
+use crate::json::Json;
+use crate::search::rank::{BEST, write_match};
 
 /// What of an id is written as it is in a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');

@@ -11,14 +11,14 @@ mod registries;
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
 use asked::Asked;
 use hit::Found;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
-use crate::canonical::line::parse_line;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::Result;
-use crate::serve::permit::datasets::{PERMITS, Permit};
-use crate::serve::permit::place::{candidates, is_at};
-use crate::serve::permit::table::Permits;
-use crate::serve::release::rows::Record;
+use crate::http::endpoint::Call;
+use crate::http::problem::Result;
+use crate::permit::datasets::{PERMITS, Permit};
+use crate::permit::place::{candidates, is_at};
+use crate::permit::table::Permits;
+use crate::release::rows::Record;
+use pubdata_core::canonical::line::parse_line;
 
 /// Of a permit in another street of the name, or with another suffix.
 const OF_STREET: i32 = 9_000;

@@ -2,14 +2,14 @@
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
-use crate::canonical::name::{comparable, words};
-use crate::canonical::state::{all, by_fips, name, usps};
-use crate::serve::geo::area::{Area, AreaKind};
-use crate::serve::geo::metric::told;
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::Call;
-use crate::serve::place::areas::PlaceTable;
-use crate::serve::place::zips::Zips;
+use crate::geo::area::{Area, AreaKind};
+use crate::geo::metric::told;
+use crate::geo::tables::Geo;
+use crate::http::endpoint::Call;
+use crate::place::areas::PlaceTable;
+use crate::place::zips::Zips;
+use pubdata_core::canonical::name::{comparable, words};
+use pubdata_core::canonical::state::{all, by_fips, name, usps};
 
 const ZCTAS: &str = AreaKind::Zcta.place_dataset();
 const COUNTIES: &str = AreaKind::County.place_dataset();

@@ -2,11 +2,11 @@
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
-use crate::canonical::name::{comparable, words};
-use crate::ids::{RecordId, ReleaseId};
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::Result;
-use crate::serve::http::scope;
+use crate::http::endpoint::Call;
+use crate::http::problem::Result;
+use crate::http::scope;
+use pubdata_core::canonical::name::{comparable, words};
+use pubdata_core::ids::{RecordId, ReleaseId};
 
 /// Of datasets whose titles have all words.
 const TITLED: i32 = 8_000;

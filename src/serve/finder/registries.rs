@@ -2,17 +2,17 @@
 
 use super::asked::Asked;
 use super::hit::{EXACT, FEW, Found, Hit, joined, path};
-use crate::canonical::name::Forms;
-use crate::serve::business::datasets::{ENTITIES, Entity};
-use crate::serve::business::table::Businesses;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::Result;
-use crate::serve::license::datasets::{LICENSES, License};
-use crate::serve::license::number::rows_of_number;
-use crate::serve::license::table::Licenses;
-use crate::serve::release::rows::Record;
-use crate::serve::search::query::{MatchMode, Query};
-use crate::serve::search::row_names::{Enough, RowNames};
+use crate::business::datasets::{ENTITIES, Entity};
+use crate::business::table::Businesses;
+use crate::http::endpoint::Call;
+use crate::http::problem::Result;
+use crate::license::datasets::{LICENSES, License};
+use crate::license::number::rows_of_number;
+use crate::license::table::Licenses;
+use crate::release::rows::Record;
+use crate::search::query::{MatchMode, Query};
+use crate::search::row_names::{Enough, RowNames};
+use pubdata_core::canonical::name::Forms;
 
 /// A row with its score and how it fits.
 type Fit = (u32, i32, &'static str);

@@ -1,14 +1,14 @@
 //! Finds the area and the vintage that a request names, and writes the geography object.
 
-use crate::ids::{CountyFips, Zcta};
-use crate::serve::geo::estimates::MetricTable;
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::place::areas::PlaceTable;
+use crate::geo::estimates::MetricTable;
+use crate::geo::tables::Geo;
+use crate::http::endpoint::Call;
+use crate::http::meta::{Coverage, Meta};
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::place::areas::PlaceTable;
+use pubdata_core::ids::{CountyFips, Zcta};
 
 /// Which kind of area, with what differs between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl<'a> Area<'a> {
         let scope = [&table.areas().to_string(), " ", areas, " with estimates in vintage ", &table.vintage_text].concat();
         meta.coverage = Some(Coverage { geography_type: Some(kind.name()), scope, ..Coverage::default() });
         if kind == AreaKind::Zcta {
-            crate::serve::geo::notices::add_zcta_notice(meta);
+            crate::geo::notices::add_zcta_notice(meta);
             meta.notice(
                 "PRIMARY_COUNTY_RULE",
                 "primary_county_fips is the county with the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. primary_county_basis names the rule \
@@ -194,7 +194,7 @@ impl<'a> Area<'a> {
             );
         }
         if self.area.is_none() {
-            crate::serve::geo::notices::add_not_in_survey_notice(meta, self.code, table.vintage_year);
+            crate::geo::notices::add_not_in_survey_notice(meta, self.code, table.vintage_year);
         }
     }
 

@@ -5,18 +5,18 @@
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
 //! Testing to ACS 5-Year Data".
 
-use crate::serve::geo::area::{Area, AreaKind};
-use crate::serve::geo::estimates::Estimate;
-use crate::serve::geo::metric::unit_and_universe;
-use crate::serve::geo::metric_text::{trim_of, write_tenths};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::body::Body;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::{Json, Trim};
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind};
+use crate::geo::estimates::Estimate;
+use crate::geo::metric::unit_and_universe;
+use crate::geo::metric_text::{trim_of, write_tenths};
+use crate::geo::tables::Geo;
+use crate::http::body::Body;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_RELEASE;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::{Json, Trim};
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
@@ -124,7 +124,7 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
     for area in areas[1..].iter().filter(|area| areas[0].area.is_some() && area.area.is_none()) {
-        crate::serve::geo::notices::add_not_in_survey_notice(&mut meta, area.code, area.table.vintage_year);
+        crate::geo::notices::add_not_in_survey_notice(&mut meta, area.code, area.table.vintage_year);
     }
     Ok(meta)
 }

@@ -1,13 +1,13 @@
 //! Answers `GET counties/{fips}`, in the form of the answer about a ZCTA.
 
-use crate::serve::geo::area::AreaKind;
-use crate::serve::geo::profile::write_profile;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_VINTAGE;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::geo::area::AreaKind;
+use crate::geo::profile::write_profile;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_VINTAGE;
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

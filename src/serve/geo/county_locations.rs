@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::serve::geo::metric::{METRIC, wanted};
-use crate::serve::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
-use crate::serve::http::problem::{Result, not_published};
-use crate::serve::json::Json;
-use crate::serve::place::areas::PlaceTable;
-use crate::serve::place::zips::Zips;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::metric::{METRIC, wanted};
+use crate::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::problem::{Result, not_published};
+use crate::json::Json;
+use crate::place::areas::PlaceTable;
+use crate::place::zips::Zips;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

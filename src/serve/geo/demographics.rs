@@ -1,15 +1,15 @@
 //! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
 
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage};
-use crate::serve::geo::estimates::MetricTable;
-use crate::serve::geo::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind, asked_vintage};
+use crate::geo::estimates::MetricTable;
+use crate::geo::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_store::Scope;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[

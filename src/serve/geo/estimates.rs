@@ -3,13 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text};
-use crate::serve::index::file::{Column, Small, stored};
-use crate::serve::json::Json;
-use crate::serve::place::area_codes::AreaCodes;
-use crate::serve::release::dictionary::Dictionary;
-use crate::serve::release::provenance::{FirstSource, Origin, PartOrigins};
-use crate::serve::release::text_column::TextColumn;
+use crate::geo::metric_text::{MetricSays, MetricText, json_text};
+use crate::index::file::{Column, Small, stored};
+use crate::json::Json;
+use crate::place::area_codes::AreaCodes;
+use crate::release::dictionary::Dictionary;
+use crate::release::provenance::{FirstSource, Origin, PartOrigins};
+use crate::release::text_column::TextColumn;
 
 /// Estimates of one vintage for one kind of area.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Estimates {
     pub values: Column<i64>,
     /// The published margins; of what was computed from counts the approximate ones.
     pub moes: Column<i64>,
-    /// Numbers of [`Shared`]; [`ABSENT`](crate::serve::release::dictionary::ABSENT) where an area has no estimate.
+    /// Numbers of [`Shared`]; [`ABSENT`](crate::release::dictionary::ABSENT) where an area has no estimate.
     pub shared_of: Column<u16>,
     pub validation_statuses: Column<u16>,
     pub shared: Small<Vec<Shared>>,

@@ -6,14 +6,14 @@ use arrow::array::Array;
 use arrow::datatypes::ArrowNativeType;
 use bytes::Bytes;
 
-use crate::error::{Error, Result, ResultExt};
-use crate::serve::geo::estimates::{Descriptor, Estimates, NONE, Shared};
-use crate::serve::geo::metric_text::json_text;
-use crate::serve::index::file::{Column, Small};
-use crate::serve::release::dictionary::{ABSENT, numbered};
-use crate::serve::release::provenance::{FirstSource, first_sources};
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::store::Part;
+use crate::geo::estimates::{Descriptor, Estimates, NONE, Shared};
+use crate::geo::metric_text::json_text;
+use crate::index::file::{Column, Small};
+use crate::release::dictionary::{ABSENT, numbered};
+use crate::release::provenance::{FirstSource, first_sources};
+use crate::release::table::{Table, TextLists, Texts};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_store::Part;
 
 const COLUMNS: [&str; 15] = [
     "vintage_year",
@@ -245,8 +245,8 @@ mod tests {
     use parquet::arrow::ArrowWriter;
 
     use super::{Builder, COLUMNS};
-    use crate::serve::geo::estimates::Estimates;
-    use crate::serve::release::table::Table;
+    use crate::geo::estimates::Estimates;
+    use crate::release::table::Table;
 
     /// More than two pieces, which end within an area.
     const ROWS: usize = 40_000;

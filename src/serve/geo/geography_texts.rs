@@ -1,7 +1,7 @@
 //! The geography objects of areas as JSON text, made once when a release is loaded: each stands in many answers, and is made of cells of a dozen columns.
 
-use crate::serve::geo::metric_text::json_text;
-use crate::serve::json::Json;
+use crate::geo::metric_text::json_text;
+use crate::json::Json;
 
 /// The objects of all areas of a table, by row.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! Writes metric objects and the provenance of a set of them.
 
-use crate::serve::geo::area::{Area, AreaKind};
-use crate::serve::geo::estimates::{Estimate, MetricTable};
-use crate::serve::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_tenths};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::parameters::{Kind, Parameter};
-use crate::serve::json::Json;
-use crate::serve::release::loaded::Release;
-use crate::serve::release::provenance::origin;
+use crate::geo::area::{Area, AreaKind};
+use crate::geo::estimates::{Estimate, MetricTable};
+use crate::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_tenths};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::Call;
+use crate::http::parameters::{Kind, Parameter};
+use crate::json::Json;
+use crate::release::loaded::Release;
+use crate::release::provenance::origin;
 
 /// Reason of a metric whose area is not in the survey.
 pub const NOT_IN_SURVEY: &str = "not_in_survey";

@@ -2,22 +2,22 @@
 
 use std::cmp::Reverse;
 
-use crate::canonical::state::by_fips;
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::serve::geo::estimates::MetricTable;
-use crate::serve::geo::metric::unit_and_universe;
-use crate::serve::geo::notices::add_zcta_notice;
-use crate::serve::geo::state_counties::state_of;
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::nearest;
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, VINTAGE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::place::areas::PlaceTable;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::estimates::MetricTable;
+use crate::geo::metric::unit_and_universe;
+use crate::geo::notices::add_zcta_notice;
+use crate::geo::state_counties::state_of;
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::nearest;
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::place::areas::PlaceTable;
+use pubdata_core::canonical::state::by_fips;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -1,6 +1,6 @@
 //! The text of a metric's object around its figures. Thousands of areas share it, so that it is made once when a release is loaded.
 
-use crate::serve::json::{Json, Trim};
+use crate::json::{Json, Trim};
 
 /// What a metric's object says beside value, margin of error and record id.
 #[derive(Debug, Clone, Copy)]

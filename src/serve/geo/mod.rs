@@ -18,15 +18,15 @@ mod schools;
 mod state_counties;
 pub mod tables;
 
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::place::Places;
-use crate::serve::release::loaded::Tables;
-use crate::serve::release::part_reader::PartReader;
+use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::place::Places;
+use crate::release::loaded::Tables;
+use crate::release::part_reader::PartReader;
 use area::{Area, AreaKind};
 use futures_util::FutureExt;
 use geography_texts::GeographyTexts;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
 use tables::{Geo, GeoTables};
 
 /// What the route table takes.

@@ -1,6 +1,6 @@
 //! Notices of answers about areas.
 
-use crate::serve::http::meta::Meta;
+use crate::http::meta::Meta;
 
 /// Adds the notice that every answer about ZCTAs carries.
 pub fn add_zcta_notice(meta: &mut Meta) {

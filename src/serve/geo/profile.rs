@@ -1,14 +1,14 @@
 //! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all metrics, provenance.
 
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage};
-use crate::serve::geo::metric::chosen;
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_VINTAGE;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind, asked_vintage};
+use crate::geo::metric::chosen;
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_VINTAGE;
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -3,11 +3,11 @@
 use arrow::array::{Array, BooleanArray, Date32Array, Float64Array};
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::serve::place::distance::Point;
-use crate::serve::release::provenance::{Origin, PartOrigins};
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::store::Part;
+use crate::place::distance::Point;
+use crate::release::provenance::{Origin, PartOrigins};
+use crate::release::table::{Table, TextLists, Texts};
+use pubdata_core::error::Result;
+use pubdata_store::Part;
 
 /// The school directory.
 #[derive(Debug)]

@@ -1,22 +1,22 @@
 //! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line distance from the internal point.
 
-use crate::serve::geo::tables::Geo;
+use crate::geo::tables::Geo;
 use arrow::array::Array;
 
-use crate::serve::geo::area::{Area, AreaKind};
-use crate::serve::geo::school_table::SchoolTable;
-use crate::serve::http::cursor;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta, Page};
-use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::query::Query;
-use crate::serve::json::{Json, Trim};
-use crate::serve::place::distance::{Near, within};
-use crate::serve::release::loaded::Release;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind};
+use crate::geo::school_table::SchoolTable;
+use crate::http::cursor;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta, Page};
+use crate::http::paging::Paging;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::query::Query;
+use crate::json::{Json, Trim};
+use crate::place::distance::{Near, within};
+use crate::release::loaded::Release;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -99,7 +99,7 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
     let mut meta = Meta { datasets: vec!["geo.school".into(), "geo.geography".into()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
     meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
-    crate::serve::geo::notices::add_zcta_notice(&mut meta);
+    crate::geo::notices::add_zcta_notice(&mut meta);
     meta.notice("STRAIGHT_LINE_DISTANCE", "Distances are straight lines from the ZCTA's internal point to the school's address geocode, not travel distances.");
     if table.open_without_coordinates > 0 {
         let count = table.open_without_coordinates;
@@ -153,7 +153,7 @@ fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &
         json.key("provenance");
         match &table.origin {
             Some(origin) => origin.write(json, table.validation_statuses.at(row), table.record_ids.at(row)),
-            None => crate::serve::release::provenance::origin(&release.manifest, "geo.school", None).write(
+            None => crate::release::provenance::origin(&release.manifest, "geo.school", None).write(
                 json,
                 table.validation_statuses.at(row),
                 table.record_ids.at(row),

@@ -1,16 +1,16 @@
 //! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has them.
 
-use crate::canonical::state::{fips, usps};
-use crate::serve::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::serve::geo::metric::{METRIC, wanted};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::metric::{METRIC, wanted};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_core::canonical::state::{fips, usps};
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -3,14 +3,14 @@
 use futures_util::future::join_all;
 use futures_util::join;
 
-use crate::contract::Contracts;
-use crate::error::{Error, Result};
-use crate::serve::place::Places;
-use crate::serve::place::areas::PlaceTable;
-use crate::serve::release::loaded::Release;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::provenance::PartOrigins;
-use crate::store::Part;
+use crate::place::Places;
+use crate::place::areas::PlaceTable;
+use crate::release::loaded::Release;
+use crate::release::part_reader::PartReader;
+use crate::release::provenance::PartOrigins;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 use super::estimates::MetricTable;
 use super::estimates_builder;

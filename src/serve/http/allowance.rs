@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::serve::http::problem::{Code, Problem};
-use crate::store::Plan;
+use crate::http::problem::{Code, Problem};
+use pubdata_store::Plan;
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");

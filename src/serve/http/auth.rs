@@ -13,10 +13,10 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use subtle::ConstantTimeEq;
 
-use crate::error::Result;
-use crate::ids::Digest;
-use crate::serve::http::problem::{Code, Problem, Result as ApiResult};
-use crate::store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
+use crate::http::problem::{Code, Problem, Result as ApiResult};
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_store::{ANONYMOUS_PLAN, ApiKey, Keys, Plan, Plans, Scope};
 
 /// For how long a key that was valid counts without another look at the keys file, in milliseconds: to look takes a tenth of the time of a small answer.
 const BELIEVED_MS: i64 = 250;

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::{nearest, object};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::{nearest, object};
 
 /// A body whose fields are all known.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::ids::{Hasher, ReleaseId};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::query::Query;
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::query::Query;
+use pubdata_core::ids::{Hasher, ReleaseId};
 
 const VERSION: &str = "1";
 

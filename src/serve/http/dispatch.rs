@@ -14,19 +14,19 @@ use jiff::Timestamp;
 
 use super::request_id::{RequestId, shown};
 use super::response::{JSON_LD, answer_response, insert, not_modified, problem_response};
-use crate::serve::http::allowance::Allowance;
-use crate::serve::http::auth::Client;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler};
-use crate::serve::http::envelope;
-use crate::serve::http::format::Format;
-use crate::serve::http::paths::{Methods, Paths};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::query::Query;
-use crate::serve::http::service::{Service, day_of};
-use crate::serve::http::table::Asked;
-use crate::serve::http::{cursor, etag, format, table};
-use crate::serve::release::catalog::Wanted;
-use crate::serve::release::loaded::Release;
+use crate::http::allowance::Allowance;
+use crate::http::auth::Client;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler};
+use crate::http::envelope;
+use crate::http::format::Format;
+use crate::http::paths::{Methods, Paths};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::query::Query;
+use crate::http::service::{Service, day_of};
+use crate::http::table::Asked;
+use crate::http::{cursor, etag, format, table};
+use crate::release::catalog::Wanted;
+use crate::release::loaded::Release;
 
 /// How long a body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(10);

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::etag;
 use super::response::insert;
-use crate::ids::Digest;
+use pubdata_core::ids::Digest;
 
 /// Close to the smallest form, in a few hundredths of a second.
 const BROTLI_QUALITY: i32 = 7;

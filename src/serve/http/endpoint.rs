@@ -13,11 +13,11 @@ use super::parameters::{Kind, Parameter};
 use super::problem::Result;
 use super::query::Query;
 use super::service::Service;
-use crate::contract::Contracts;
-use crate::serve::json::Json;
-use crate::serve::release::loaded::{Load, Release};
-use crate::serve::release::part_reader::PartReader;
-use crate::store::Scope;
+use crate::json::Json;
+use crate::release::loaded::{Load, Release};
+use crate::release::part_reader::PartReader;
+use pubdata_core::contract::Contracts;
+use pubdata_store::Scope;
 
 /// Datasets that belong together: what they keep in memory, and the endpoints that answer from it.
 pub struct Family {

@@ -3,9 +3,9 @@
 use super::endpoint::{Call, Handler};
 use super::meta::{Meta, SAMPLE_RELEASE};
 use super::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::freshness::freshness_of;
-use crate::store::Manifest;
+use crate::json::Json;
+use crate::release::freshness::freshness_of;
+use pubdata_store::Manifest;
 
 /// Runs a handler and writes the whole envelope. With it, whether the answer is right for the moment only.
 ///

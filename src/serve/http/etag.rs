@@ -6,10 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::civil::Date;
 
-use crate::ids::{Digest, Hasher};
-use crate::serve::http::endpoint::Validity;
-use crate::serve::http::query::Query;
-use crate::serve::release::loaded::Release;
+use crate::http::endpoint::Validity;
+use crate::http::query::Query;
+use crate::release::loaded::Release;
+use pubdata_core::ids::{Digest, Hasher};
 
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::endpoint::{Access, Endpoint};
 
 #[derive(rust_embed::RustEmbed)]
-#[folder = "docs/examples"]
+#[folder = "../../docs/examples"]
 struct Kept;
 
 #[derive(rust_embed::RustEmbed)]
-#[folder = "docs/operations"]
+#[folder = "../../docs/operations"]
 struct Described;
 
 /// What need not be encoded in a query, and is neither a shell's nor a command's.

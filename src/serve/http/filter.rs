@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::endpoint::Call;
 use super::parameters::{Kind, Parameter};
 use super::problem::{Code, Problem, Result, not_covered};
-use crate::canonical::state::usps;
-use crate::serve::days;
+use crate::days;
+use pubdata_core::canonical::state::usps;
 
 pub const STATE: Parameter = Parameter {
     name: "state",

@@ -29,7 +29,7 @@ use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connections, Place};
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Largest head that is read at all; `Limits` refuses smaller ones with an explanation.
 const HEAD_BYTES: usize = 64 * 1024;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::serve::json::Json;
-use crate::store::Manifest;
+use crate::json::Json;
+use pubdata_store::Manifest;
 
 /// What to know of a release of samples.
 pub const SAMPLE_RELEASE: &str =

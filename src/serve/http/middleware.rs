@@ -19,10 +19,10 @@ use super::pieces::Counted;
 use super::request_id::{RequestId, shown};
 use super::response::problem_response;
 use super::shares::held;
-use crate::serve::http::auth::Client;
-use crate::serve::http::problem::{Code, Problem};
-use crate::serve::http::service::Service;
-use crate::serve::http::{cors, etag};
+use crate::http::auth::Client;
+use crate::http::problem::{Code, Problem};
+use crate::http::service::Service;
+use crate::http::{cors, etag};
 
 /// When to ask again for what took too long.
 const BUSY_SECONDS: u64 = 5;

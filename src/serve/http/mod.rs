@@ -40,6 +40,10 @@ pub mod request_id;
 pub mod response;
 pub mod scope;
 pub mod service;
+#[cfg(feature = "redis")]
+pub mod shared_limits;
+#[cfg(not(feature = "redis"))]
+#[path = "without_shared_limits.rs"]
 pub mod shared_limits;
 pub mod shared_work;
 pub mod shares;

@@ -31,7 +31,7 @@ pub fn hint(name: &str, candidates: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::http::nearest::{hint, nearest};
+    use crate::http::nearest::{hint, nearest};
 
     #[test]
     fn nearest_name_is_found_and_strangers_are_not() {

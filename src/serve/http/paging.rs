@@ -4,7 +4,7 @@ use super::cursor;
 use super::endpoint::Call;
 use super::meta::Page;
 use super::problem::Result;
-use crate::ids::ReleaseId;
+use pubdata_core::ids::ReleaseId;
 
 /// Beyond this a total is only said to be at least so many.
 pub const MAX_COUNTED: usize = 10_000;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::contract::Contracts;
-use crate::serve::http::openapi::columns;
-use crate::serve::http::{nearest, pattern};
+use crate::http::openapi::columns;
+use crate::http::{nearest, pattern};
+use pubdata_core::contract::Contracts;
 
 /// One query parameter of an endpoint.
 #[derive(Debug, Clone, Copy)]

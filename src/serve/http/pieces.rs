@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 use super::auth::Client;
 use super::service::Service;
 use super::shares::{Share, Shares, held};
-use crate::error::Result;
+use pubdata_core::error::Result;
 
 /// About how large a piece should be.
 pub const PIECE_BYTES: usize = 64 << 10;
@@ -81,10 +81,10 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::contract::Contracts;
-    use crate::serve::http::middleware::guard;
-    use crate::serve::settings::{Limits, ServeSettings};
-    use crate::store::Plans;
+    use crate::http::middleware::guard;
+    use crate::settings::{Limits, ServeSettings};
+    use pubdata_core::contract::Contracts;
+    use pubdata_store::Plans;
 
     fn service(folder: &tempfile::TempDir, limits: Limits) -> Arc<Service> {
         let plans = Plans::parse("[anonymous]\nrequests_per_minute = 60\nburst = 60\n").unwrap();

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 use axum::http::StatusCode;
 
-use crate::error::Error;
-use crate::serve::json::Json;
-use crate::serve::release::not_served::NotServed;
+use crate::json::Json;
+use crate::release::not_served::NotServed;
+use pubdata_core::error::Error;
 
 /// What went wrong, as a stable word for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use super::nearest;
 use super::parameters::{Parameter, shown};
 use super::problem::{Code, FieldError, Problem, Result};
-use crate::contract::Contracts;
+use pubdata_core::contract::Contracts;
 
 /// The most wrong parameters that are named.
 const MAX_ERRORS: usize = 20;

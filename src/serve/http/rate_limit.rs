@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::serve::http::allowance::Allowance;
-use crate::serve::http::auth::Client;
-use crate::serve::http::shared_limits::SharedLimits;
-use crate::store::Plan;
+use crate::http::allowance::Allowance;
+use crate::http::auth::Client;
+use crate::http::shared_limits::SharedLimits;
+use pubdata_store::Plan;
 
 /// Buckets kept before those that are full again are forgotten.
 const MANY: usize = 10_000;
@@ -109,10 +109,10 @@ fn filled(bucket: &TokenBucket, now: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::http::auth::Client;
-    use crate::serve::http::rate_limit::{MANY, RateLimiter};
-    use crate::store::Plan;
+    use crate::http::auth::Client;
+    use crate::http::rate_limit::{MANY, RateLimiter};
     use jiff::{SignedDuration, Timestamp};
+    use pubdata_store::Plan;
 
     #[test]
     fn a_batch_takes_one_for_each_item_and_may_leave_a_debt() {

@@ -2,9 +2,9 @@
 
 use super::endpoint::Call;
 use super::problem::{Code, Problem, Result};
-use crate::ids::RecordId;
-use crate::serve::release::quarantined::QUARANTINE;
-use crate::store::{Part, Scope};
+use crate::release::quarantined::QUARANTINE;
+use pubdata_core::ids::RecordId;
+use pubdata_store::{Part, Scope};
 
 /// The scope that a dataset's records need.
 pub fn scope_of(dataset_id: &str) -> Scope {

@@ -23,15 +23,15 @@ use super::rate_limit::RateLimiter;
 use super::shared_work::{Bounds, SharedWork};
 use super::shares::{Exhausted, Share, Shares};
 use super::usage::Usage;
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::ids::{Digest, Hasher, ReleaseId};
-use crate::serve::http::shared_limits::SharedLimits;
-use crate::serve::release::catalog::Catalog;
-use crate::serve::release::loaded::Load;
-use crate::serve::release::part_cache::PartCache;
-use crate::serve::settings::{Pages, ServeSettings};
-use crate::store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
+use crate::http::shared_limits::SharedLimits;
+use crate::release::catalog::Catalog;
+use crate::release::loaded::Load;
+use crate::release::part_cache::PartCache;
+use crate::settings::{Pages, ServeSettings};
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
+use pubdata_core::ids::{Digest, Hasher, ReleaseId};
+use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
 
 /// Tells the time; tests give their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -9,10 +9,10 @@ use redis::{Client as Redis, Script};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use crate::error::{Error, Result};
-use crate::serve::http::allowance::Allowance;
-use crate::serve::http::auth::Client;
-use crate::serve::settings::WhenAway;
+use crate::http::allowance::Allowance;
+use crate::http::auth::Client;
+use crate::settings::WhenAway;
+use pubdata_core::error::{Error, Result};
 
 /// How long a request waits for its bucket.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 
 use super::problem::{Code, Problem, Result};
 use super::shares::{Exhausted, Share, Shares};
-use crate::error;
-use crate::ids::{RecordId, ReleaseId};
+use pubdata_core::error;
+use pubdata_core::ids::{RecordId, ReleaseId};
 
 /// What the work is about: what is known of a record of a release never changes.
 pub type Subject = (ReleaseId, RecordId);

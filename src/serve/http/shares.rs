@@ -112,7 +112,7 @@ impl Drop for Share {
 mod tests {
     use std::sync::Arc;
 
-    use crate::serve::http::shares::{Exhausted, Shares};
+    use crate::http::shares::{Exhausted, Shares};
 
     #[test]
     fn one_client_never_has_all_and_what_it_had_comes_back() {

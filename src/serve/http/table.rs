@@ -23,9 +23,9 @@ use super::query::Query;
 use super::response::{answer_response, as_answer, insert};
 use super::service::Service;
 use super::shares::Share;
-use crate::error::{self, Error};
-use crate::serve::json::Json;
-use crate::serve::release::loaded::Release;
+use crate::json::Json;
+use crate::release::loaded::Release;
+use pubdata_core::error::{self, Error};
 
 const CONTENT_TYPE: &str = "text/csv; charset=utf-8; header=present";
 

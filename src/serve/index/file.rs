@@ -11,10 +11,10 @@ use arrow::datatypes::{ArrowNativeType, DataType, Field, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
-use crate::ids::Digest;
-use crate::serve::index::key_hash::hash;
-use crate::store::{Copy, MappedFile};
+use crate::index::key_hash::hash;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Digest;
+use pubdata_store::{Copy, MappedFile};
 
 /// Cells of an index, one for each row or name: in memory of ours while it is made, or where a file is mapped or was read.
 #[derive(Clone)]
@@ -150,13 +150,13 @@ pub trait Stored: Sized {
 /// Has the fields of an index stored one after the other.
 macro_rules! stored {
     ($index:ty { $($field:ident),* $(,)? }) => {
-        impl $crate::serve::index::file::Stored for $index {
-            fn save(self, to: &mut $crate::serve::index::file::Saved) {
-                $($crate::serve::index::file::Stored::save(self.$field, to);)*
+        impl $crate::index::file::Stored for $index {
+            fn save(self, to: &mut $crate::index::file::Saved) {
+                $($crate::index::file::Stored::save(self.$field, to);)*
             }
 
-            fn restore(from: &mut $crate::serve::index::file::Restored) -> $crate::error::Result<Self> {
-                Ok(Self { $($field: $crate::serve::index::file::Stored::restore(from)?),* })
+            fn restore(from: &mut $crate::index::file::Restored) -> pubdata_core::error::Result<Self> {
+                Ok(Self { $($field: $crate::index::file::Stored::restore(from)?),* })
             }
         }
     };

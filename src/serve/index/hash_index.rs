@@ -1,8 +1,8 @@
 //! Finds rows by an exact key of one or more texts. Only a hash of the key is kept, so the key itself cannot be read back.
 
-use crate::serve::index::file::{Column, stored};
-use crate::serve::index::key_hash::hash;
-use crate::serve::index::place_near;
+use crate::index::file::{Column, stored};
+use crate::index::key_hash::hash;
+use crate::index::place_near;
 
 /// Rows by key: hashes of the keys, sorted, and beside each its row. Twelve bytes for each entry; two keys with the same 64 bits are less likely
 /// than a wrong bit in memory.
@@ -23,7 +23,7 @@ impl HashIndexBuilder {
         self.add_hash(hash(texts), row);
     }
 
-    /// Adds a key by what [`hash`](crate::serve::index::key_hash::hash) makes of it.
+    /// Adds a key by what [`hash`](crate::index::key_hash::hash) makes of it.
     pub fn add_hash(&mut self, hash: u64, row: u32) {
         self.0.push((hash, row));
     }

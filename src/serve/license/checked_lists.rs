@@ -3,13 +3,13 @@
 use super::number::{PREFIXES, lists_of};
 use super::record::WithActions;
 use super::table::{LicenseList, Licenses};
-use crate::canonical::license_number::{display, normalized};
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::json::Json;
-use crate::serve::place::reach::Reaches;
-use crate::serve::release::freshness::source_date;
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::json::Json;
+use crate::place::reach::Reaches;
+use crate::release::freshness::source_date;
+use pubdata_core::canonical::license_number::{display, normalized};
 
 /// Says what the lists that were looked at may lack: records that were set aside, and what happened since their newest license.
 pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked<'_>], (state, number): (&str, &str), found: &[&WithActions<'_>]) {
@@ -100,7 +100,7 @@ impl Checked<'_> {
 
 pub fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, profession: Option<&str>) -> Vec<Checked<'a>> {
     let date = |source: &str| {
-        let is_of = |part: &&crate::store::Part| {
+        let is_of = |part: &&pubdata_store::Part| {
             part.partition.get("state").is_some_and(|known| known == state) && part.partition.get("source").is_some_and(|known| known == source)
         };
         licenses.rows.parts().iter().filter(is_of).filter_map(|part| source_date(&call.release.manifest, part)).max()

@@ -1,6 +1,6 @@
 //! The columns that answers about licenses are written from, by dataset.
 
-use crate::serve::release::rows::Dataset;
+use crate::release::rows::Dataset;
 
 pub const LICENSES: &str = License::ID;
 pub const ACTIONS: &str = Action::ID;

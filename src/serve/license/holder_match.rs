@@ -3,9 +3,9 @@
 use super::datasets::License;
 use super::record::person_of;
 use super::table::persons_name;
-use crate::canonical::name::{Forms, searched};
-use crate::serve::release::rows::Record;
-use crate::serve::search::query::person_words;
+use crate::release::rows::Record;
+use crate::search::query::person_words;
+use pubdata_core::canonical::name::{Forms, searched};
 
 /// How a given name compares with a holder's, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::record::WithActions;
 use super::table::{LicenseList, Licenses, SELF_REPORTED};
-use crate::canonical::license_number::{display, normalized};
-use crate::canonical::state::usps;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::problem::{Code, Problem, Result, not_covered};
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::http::problem::{Code, Problem, Result, not_covered};
+use pubdata_core::canonical::license_number::{display, normalized};
+use pubdata_core::canonical::state::usps;
 
 /// What people write before a number, whatever the board.
 pub const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];

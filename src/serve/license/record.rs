@@ -1,18 +1,18 @@
 //! A license as answers show it, with the board's actions on it. Its status may be derived from the expiration date, as of the list's date,
 //! which a notice says.
 
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::problem::Result;
-use crate::serve::http::problem::not_published;
-use crate::serve::json::Json;
-use crate::serve::license::datasets::Action;
-use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::datasets::License;
-use crate::serve::license::table::Licenses;
-use crate::serve::release::freshness::source_date;
-use crate::serve::release::rows::Record;
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::http::problem::Result;
+use crate::http::problem::not_published;
+use crate::json::Json;
+use crate::license::datasets::Action;
+use crate::license::datasets::LICENSES;
+use crate::license::datasets::License;
+use crate::license::table::Licenses;
+use crate::release::freshness::source_date;
+use crate::release::rows::Record;
 
 const DERIVED: &str = "derived_from_expiration";
 

@@ -2,28 +2,28 @@
 
 use super::number::add_no_match_notice;
 use super::record::published;
-use crate::canonical::name::Forms;
 use futures_util::FutureExt;
+use pubdata_core::canonical::name::Forms;
 
-use crate::canonical::name::comparable;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::filter::CITY;
-use crate::serve::http::filter::STATE;
-use crate::serve::http::filter::ZIP;
-use crate::serve::http::filter::states_of;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::license::datasets::ACTIONS;
-use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::record::{add_statuses_notice, licenses_of};
-use crate::serve::search::query::{MatchMode, Query as NameQuery};
-use crate::serve::search::row_hit::NameKind;
-use crate::serve::search::row_names::Enough;
-use crate::serve::search::row_names::Found;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::filter::CITY;
+use crate::http::filter::STATE;
+use crate::http::filter::ZIP;
+use crate::http::filter::states_of;
+use crate::http::meta::Meta;
+use crate::http::paging::{ListPaging, MAX_COUNTED};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::license::datasets::ACTIONS;
+use crate::license::datasets::LICENSES;
+use crate::license::record::{add_statuses_notice, licenses_of};
+use crate::search::query::{MatchMode, Query as NameQuery};
+use crate::search::row_hit::NameKind;
+use crate::search::row_names::Enough;
+use crate::search::row_names::Found;
+use pubdata_core::canonical::name::comparable;
+use pubdata_store::Scope;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[

@@ -4,29 +4,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::canonical::license_number;
-use crate::canonical::name::comparable;
-use crate::canonical::name::{Forms, SearchedName, searched};
-use crate::error::Result;
-use crate::serve::days;
-use crate::serve::index::file::{Column, Index, Small, stored};
-use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
-use crate::serve::license::datasets::Action;
-use crate::serve::license::datasets::License;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, indexed, known_day, read_parts};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::quarantined;
-use crate::serve::release::rows::{Children, Dataset, Numbered};
-use crate::serve::release::table::Table;
-use crate::serve::search::names::Name;
-use crate::serve::search::query::person_words;
-use crate::serve::search::rank::precedence;
-use crate::serve::search::row_hit::NameKind;
-use crate::serve::search::row_names::{RowNames, RowNamesBuilder};
-use crate::store::{Manifest, Part};
+use crate::days;
+use crate::index::file::{Column, Index, Small, stored};
+use crate::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::license::datasets::Action;
+use crate::license::datasets::License;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::dictionary_codes::DictionaryCodes;
+use crate::release::freshness::source_date;
+use crate::release::key_columns::{NO_DAY, days, indexed, known_day, read_parts};
+use crate::release::part_reader::PartReader;
+use crate::release::quarantined;
+use crate::release::rows::{Children, Dataset, Numbered};
+use crate::release::table::Table;
+use crate::search::names::Name;
+use crate::search::query::person_words;
+use crate::search::rank::precedence;
+use crate::search::row_hit::NameKind;
+use crate::search::row_names::{RowNames, RowNamesBuilder};
+use pubdata_core::canonical::license_number;
+use pubdata_core::canonical::name::comparable;
+use pubdata_core::canonical::name::{Forms, SearchedName, searched};
+use pubdata_core::error::Result;
+use pubdata_store::{Manifest, Part};
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
@@ -299,8 +299,8 @@ impl LicenseIndex {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::license::table::ListDay;
-    use crate::serve::release::key_columns::NO_DAY;
+    use crate::license::table::ListDay;
+    use crate::release::key_columns::NO_DAY;
 
     #[test]
     fn a_license_without_status_is_active_until_the_day_of_its_list() {

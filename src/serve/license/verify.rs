@@ -7,16 +7,16 @@ use super::record::published;
 
 use futures_util::FutureExt;
 
-use crate::canonical::license_number::normalized;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::license::datasets::ACTIONS;
-use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::record::{WithActions, add_statuses_notice, licenses_of};
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::license::datasets::ACTIONS;
+use crate::license::datasets::LICENSES;
+use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
+use pubdata_core::canonical::license_number::normalized;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -12,8 +12,8 @@ use super::chart::{sparkline, states};
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::serve::http::problem::Result;
-use crate::serve::http::response::{CSV, PARQUET};
+use crate::http::problem::Result;
+use crate::http::response::{CSV, PARQUET};
 
 pub const PAGES: &[Page] = &[
     Page { path: "/datasets", make: |visit| datasets(visit).boxed() },

@@ -11,7 +11,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::words::words;
 use super::{Made, Page};
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[
     Page { path: "/company/{cik}", make: |visit| company(visit).boxed() },

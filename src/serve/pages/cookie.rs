@@ -6,9 +6,9 @@ use subtle::ConstantTimeEq;
 
 use super::MAX_FORM_BYTES;
 use super::visit::pairs;
-use crate::error::Error;
-use crate::ids::Hasher;
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Problem, Result};
+use pubdata_core::error::Error;
+use pubdata_core::ids::Hasher;
 
 const KEY: &str = "pubdata_key";
 const FORM: &str = "pubdata_form";
@@ -47,7 +47,7 @@ pub struct Forms {
 impl Forms {
     /// # Errors
     /// `Store`, when the system gives no random numbers.
-    pub fn new() -> crate::error::Result<Self> {
+    pub fn new() -> pubdata_core::error::Result<Self> {
         Ok(Self { secret: random()? })
     }
 
@@ -102,7 +102,7 @@ fn refused() -> Problem {
     )
 }
 
-fn random<const N: usize>() -> crate::error::Result<[u8; N]> {
+fn random<const N: usize>() -> pubdata_core::error::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
     Ok(bytes)

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::templates::context;
 use super::visit::Visit;
 use super::{Made, Page};
-use crate::serve::http::problem::{CODES, Code, Problem, Result};
+use crate::http::problem::{CODES, Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[
     Page { path: "/docs", make: |visit| index(visit).boxed() },
@@ -23,7 +23,7 @@ pub const PAGES: &[Page] = &[
 const MAX_EXAMPLE: usize = 12_000;
 
 #[derive(rust_embed::RustEmbed)]
-#[folder = "docs/guides"]
+#[folder = "../../docs/guides"]
 #[allow_missing = true]
 struct Guides;
 

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 use super::templates::{context, segment};
 use super::visit::Visit;
 use super::{Made, Page, cookie, is_secure};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::store::Scope;
+use crate::http::problem::{Code, Problem, Result};
+use pubdata_store::Scope;
 
 pub const PAGES: &[Page] = &[Page { path: "/keys", make: |visit| keys(visit).boxed() }];
 

@@ -45,8 +45,8 @@ use super::http::response::insert;
 use super::http::service::Service;
 use super::release::loaded::Release;
 use super::settings::Pages as Who;
-use crate::ids::Digest;
-use crate::store::Scope;
+use pubdata_core::ids::Digest;
+use pubdata_store::Scope;
 
 /// The most of a form that is read.
 const MAX_FORM_BYTES: usize = 16 << 10;
@@ -93,7 +93,7 @@ impl Pages {
     ///
     /// # Errors
     /// `Config`, when a template of the operator's folder has a mistake.
-    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: Arc<Later<serde_json::Value>>) -> crate::error::Result<Self> {
+    pub fn new(service: Arc<Service>, paths: Arc<Paths>, openapi: Arc<Later<serde_json::Value>>) -> pubdata_core::error::Result<Self> {
         let templates = templates::environment(service.settings.templates.as_deref())?;
         let document = |content_type, text: &'static str| Arc::new(Document::new(content_type, Bytes::from_static(text.as_bytes())));
         Ok(Self {

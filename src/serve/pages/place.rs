@@ -11,7 +11,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::words::words;
 use super::{Made, Page};
-use crate::serve::http::problem::Result;
+use crate::http::problem::Result;
 
 pub const PAGES: &[Page] = &[
     Page { path: "/zip/{zip}", make: |visit| zip(visit).boxed() },

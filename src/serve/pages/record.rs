@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::serve::http::problem::Result;
+use crate::http::problem::Result;
 
 pub const PAGES: &[Page] = &[Page { path: "/records/{record_id}", make: |visit| record(visit).boxed() }];
 

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[
     Page { path: "/business/{entity_id}", make: |visit| business(visit).boxed() },

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::templates::context;
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[Page { path: "/tax", make: |visit| tax(visit).boxed() }];
 

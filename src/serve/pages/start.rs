@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::templates::context;
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::serve::http::problem::Result;
+use crate::http::problem::Result;
 
 pub const PAGES: &[Page] = &[Page { path: "/", make: |visit| start(visit).boxed() }, Page { path: "/search", make: |visit| search(visit).boxed() }];
 

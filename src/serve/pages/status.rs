@@ -11,8 +11,8 @@ use super::chart::sparkline;
 use super::templates::{context, segment};
 use super::visit::Visit;
 use super::{Made, Page};
-use crate::serve::http::problem::Result;
-use crate::store::Scope;
+use crate::http::problem::Result;
+use pubdata_store::Scope;
 
 pub const PAGES: &[Page] = &[Page { path: "/status", make: |visit| status(visit).boxed() }];
 

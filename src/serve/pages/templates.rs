@@ -8,10 +8,10 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::words;
-use crate::error::{Error, IoExt, Result};
+use pubdata_core::error::{Error, IoExt, Result};
 
 #[derive(rust_embed::RustEmbed)]
-#[folder = "src/serve/pages/templates"]
+#[folder = "pages/templates"]
 struct Embedded;
 
 /// The values that a template shows, by name; any that can be serialized.

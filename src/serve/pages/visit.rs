@@ -7,11 +7,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value as Json;
 
 use super::{Pages, templates};
-use crate::serve::http::auth::Client;
-use crate::serve::http::dispatch::{Question, ask};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::request_id::RequestId;
-use crate::serve::release::loaded::Release;
+use crate::http::auth::Client;
+use crate::http::dispatch::{Question, ask};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::request_id::RequestId;
+use crate::release::loaded::Release;
 
 /// Who looks at a page.
 #[derive(Debug, Clone)]

@@ -2,27 +2,27 @@
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::filter::DayRange;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::license::datasets::ACTIONS;
-use crate::serve::license::datasets::LICENSES;
-use crate::serve::license::number::{check_profession, rows_of_number, state_of, told_apart};
-use crate::serve::license::record::published;
-use crate::serve::license::record::{WithActions, add_statuses_notice, licenses_of};
-use crate::serve::license::table::Licenses;
-use crate::serve::permit::datasets::CONTACTS;
-use crate::serve::permit::datasets::LINKS;
-use crate::serve::permit::datasets::PERMITS;
-use crate::serve::permit::links::{EXACT_NUMBER, Linked, NAME_AND_STATE, permits_of};
-use crate::serve::permit::table::Permits;
-use crate::serve::permit::{record as permit_record, summary};
-use crate::serve::release::key_columns::known_day;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::filter::DayRange;
+use crate::http::meta::Meta;
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::license::datasets::ACTIONS;
+use crate::license::datasets::LICENSES;
+use crate::license::number::{check_profession, rows_of_number, state_of, told_apart};
+use crate::license::record::published;
+use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
+use crate::license::table::Licenses;
+use crate::permit::datasets::CONTACTS;
+use crate::permit::datasets::LINKS;
+use crate::permit::datasets::PERMITS;
+use crate::permit::links::{EXACT_NUMBER, Linked, NAME_AND_STATE, permits_of};
+use crate::permit::table::Permits;
+use crate::permit::{record as permit_record, summary};
+use crate::release::key_columns::known_day;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

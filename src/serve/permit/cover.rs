@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::canonical::address::{Address, city_key};
-use crate::serve::http::meta::Notice;
-use crate::serve::http::problem::not_covered;
-use crate::serve::http::problem::{Code, Problem};
-use crate::serve::permit::table::{PermitList, Permits};
-use crate::serve::place::zips::Zips;
+use crate::http::meta::Notice;
+use crate::http::problem::not_covered;
+use crate::http::problem::{Code, Problem};
+use crate::permit::table::{PermitList, Permits};
+use crate::place::zips::Zips;
+use pubdata_core::canonical::address::{Address, city_key};
 
 /// A place by the names it has.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The columns that answers about permits are written from, by dataset.
 
-use crate::serve::release::rows::Dataset;
+use crate::release::rows::Dataset;
 
 pub const PERMITS: &str = Permit::ID;
 pub const CONTACTS: &str = Contact::ID;

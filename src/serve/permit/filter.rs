@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::canonical::license_number::normalized;
-use crate::canonical::name::Forms;
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::filter::DayRange;
-use crate::serve::http::meta::Notice;
-use crate::serve::http::nearest;
-use crate::serve::http::parameters::{Kind, Parameter, allowed};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::permit::datasets::PERMITS;
-use crate::serve::permit::table::{DATES, NO_VALUE, Permits};
-use crate::serve::release::key_columns::NO_DAY;
-use crate::serve::release::key_columns::known_day;
-use crate::serve::search::query::{MatchMode, Query as NameQuery};
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::http::filter::DayRange;
+use crate::http::meta::Notice;
+use crate::http::nearest;
+use crate::http::parameters::{Kind, Parameter, allowed};
+use crate::http::problem::{Code, Problem, Result};
+use crate::permit::datasets::PERMITS;
+use crate::permit::table::{DATES, NO_VALUE, Permits};
+use crate::release::key_columns::NO_DAY;
+use crate::release::key_columns::known_day;
+use crate::search::query::{MatchMode, Query as NameQuery};
+use pubdata_core::canonical::license_number::normalized;
+use pubdata_core::canonical::name::Forms;
 
 pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
 pub const TAGS: Parameter = Parameter {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::permit::datasets::Contact;
-use crate::serve::permit::datasets::EVIDENCE;
-use crate::serve::permit::datasets::Link;
-use crate::serve::permit::datasets::Permit;
-use crate::serve::permit::table::Permits;
-use crate::serve::release::rows::Record;
+use crate::http::endpoint::Call;
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::permit::datasets::Contact;
+use crate::permit::datasets::EVIDENCE;
+use crate::permit::datasets::Link;
+use crate::permit::datasets::Permit;
+use crate::permit::table::Permits;
+use crate::release::rows::Record;
 
 pub const EXACT_NUMBER: &str = "exact_number";
 pub const NAME_AND_STATE: &str = "name_and_state";

@@ -1,9 +1,9 @@
 //! What each list of permits holds and lacks: its days, types, and what cannot be asked of it.
 
-use crate::serve::days;
-use crate::serve::json::Json;
-use crate::serve::permit::table::{DATES, PermitList, Permits};
-use crate::serve::place::reach::Reaches;
+use crate::days;
+use crate::json::Json;
+use crate::permit::table::{DATES, PermitList, Permits};
+use crate::place::reach::Reaches;
 
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];

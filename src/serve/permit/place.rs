@@ -1,20 +1,20 @@
 //! Where permits are looked for: the rows that a request's places leave.
 
-use crate::serve::place::zips::Zips;
+use crate::place::zips::Zips;
 use std::collections::{BTreeSet, HashSet};
 
-use crate::canonical::address::{Address, city_key};
-use crate::canonical::line::parse_line;
-use crate::canonical::state::usps;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Notice;
-use crate::serve::http::problem::not_covered;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip};
-use crate::serve::permit::datasets::Permit;
-use crate::serve::permit::table::Permits;
-use crate::serve::place::distance::within;
-use crate::serve::release::rows::Record;
+use crate::http::endpoint::Call;
+use crate::http::meta::Notice;
+use crate::http::problem::not_covered;
+use crate::http::problem::{Code, Problem, Result};
+use crate::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip};
+use crate::permit::datasets::Permit;
+use crate::permit::table::Permits;
+use crate::place::distance::within;
+use crate::release::rows::Record;
+use pubdata_core::canonical::address::{Address, city_key};
+use pubdata_core::canonical::line::parse_line;
+use pubdata_core::canonical::state::usps;
 
 /// Points farther from every permit than this are not covered.
 const COVERED_MI: f64 = 25.0;

@@ -4,25 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 
-use crate::canonical::address::Address;
-use crate::canonical::line::parse_line;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::permit::datasets::CONTACTS;
-use crate::serve::permit::datasets::LINKS;
-use crate::serve::permit::datasets::PERMITS;
-use crate::serve::permit::datasets::Permit;
-use crate::serve::permit::links::parties;
-use crate::serve::permit::place::{Candidate, candidates, check_covered, is_at, read_address};
-use crate::serve::permit::search::published;
-use crate::serve::permit::table::Permits;
-use crate::serve::permit::{record as permit_record, summary};
-use crate::serve::release::rows::Record;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::permit::datasets::CONTACTS;
+use crate::permit::datasets::LINKS;
+use crate::permit::datasets::PERMITS;
+use crate::permit::datasets::Permit;
+use crate::permit::links::parties;
+use crate::permit::place::{Candidate, candidates, check_covered, is_at, read_address};
+use crate::permit::search::published;
+use crate::permit::table::Permits;
+use crate::permit::{record as permit_record, summary};
+use crate::release::rows::Record;
+use pubdata_core::canonical::address::Address;
+use pubdata_core::canonical::line::parse_line;
+use pubdata_store::Scope;
 
 /// The parameters with the address in the path.
 const PARAMETERS: &[Parameter] = &[LIMIT, CURSOR, format("permits"), RELEASE, AS_OF];

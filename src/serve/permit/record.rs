@@ -1,13 +1,13 @@
 //! Writes a permit as answers show it. Whether it is expired is told as of the list's date, not of today.
 
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::json::Json;
-use crate::serve::permit::datasets::Permit;
-use crate::serve::release::freshness::source_date;
-use crate::serve::release::rows::Record;
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::json::Json;
+use crate::permit::datasets::Permit;
+use crate::release::freshness::source_date;
+use crate::release::rows::Record;
 
-use crate::serve::permit::links::Party;
+use crate::permit::links::Party;
 
 /// Writes a permit; without its parties where they are what was asked for.
 pub fn write(json: &mut Json, call: &Call<'_>, permit: &Record<'_, Permit>, parties: Option<&[Party<'_>]>) {

@@ -2,26 +2,26 @@
 
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::filter::ZIP;
-use crate::serve::http::meta::{Meta, Page};
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::paging::MAX_COUNTED;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::Result;
-use crate::serve::http::problem::not_published;
-use crate::serve::json::Json;
-use crate::serve::permit::datasets::CONTACTS;
-use crate::serve::permit::datasets::LINKS;
-use crate::serve::permit::datasets::PERMITS;
-use crate::serve::permit::datasets::Permit;
-use crate::serve::permit::filter::{Filter, TAGS, TYPE};
-use crate::serve::permit::links::parties;
-use crate::serve::permit::place::{jurisdictions, rows_at};
-use crate::serve::permit::record as permit_record;
-use crate::serve::permit::table::Permits;
-use crate::serve::release::rows::Record;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::filter::ZIP;
+use crate::http::meta::{Meta, Page};
+use crate::http::paging::ListPaging;
+use crate::http::paging::MAX_COUNTED;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::Result;
+use crate::http::problem::not_published;
+use crate::json::Json;
+use crate::permit::datasets::CONTACTS;
+use crate::permit::datasets::LINKS;
+use crate::permit::datasets::PERMITS;
+use crate::permit::datasets::Permit;
+use crate::permit::filter::{Filter, TAGS, TYPE};
+use crate::permit::links::parties;
+use crate::permit::place::{jurisdictions, rows_at};
+use crate::permit::record as permit_record;
+use crate::permit::table::Permits;
+use crate::release::rows::Record;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

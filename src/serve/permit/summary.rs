@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::serve::http::meta::Meta;
-use crate::serve::json::{Json, Trim};
-use crate::serve::permit::table::{DATES, NO_VALUE, Permits};
-use crate::serve::release::key_columns::NO_DAY;
+use crate::http::meta::Meta;
+use crate::json::{Json, Trim};
+use crate::permit::table::{DATES, NO_VALUE, Permits};
+use crate::release::key_columns::NO_DAY;
 
 /// Cents above which a stated value is taken for a slip: no building costs so much.
 const IMPLAUSIBLE: i64 = 1_000_000_000 * 100;

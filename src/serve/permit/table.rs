@@ -4,26 +4,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use arrow::array::Array;
 
-use crate::canonical::address::city_key;
-use crate::canonical::license_number;
-use crate::error::{Error, Result};
-use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
-use crate::serve::index::key_hash::hash;
-use crate::serve::permit::datasets::Contact;
-use crate::serve::permit::datasets::EVIDENCE;
-use crate::serve::permit::datasets::Link;
-use crate::serve::permit::datasets::Permit;
-use crate::serve::place::distance::Point;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::dictionary_codes::DictionaryCodes;
-use crate::serve::release::freshness::source_date;
-use crate::serve::release::key_columns::{NO_DAY, days, known_day, read_part};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::quarantined;
-use crate::serve::release::rows::{Children, Numbered};
-use crate::serve::release::table::Table;
-use crate::serve::search::row_names::{SharedBuilder, SharedNames};
-use crate::store::Part;
+use crate::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::index::key_hash::hash;
+use crate::permit::datasets::Contact;
+use crate::permit::datasets::EVIDENCE;
+use crate::permit::datasets::Link;
+use crate::permit::datasets::Permit;
+use crate::place::distance::Point;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::dictionary_codes::DictionaryCodes;
+use crate::release::freshness::source_date;
+use crate::release::key_columns::{NO_DAY, days, known_day, read_part};
+use crate::release::part_reader::PartReader;
+use crate::release::quarantined;
+use crate::release::rows::{Children, Numbered};
+use crate::release::table::Table;
+use crate::search::row_names::{SharedBuilder, SharedNames};
+use pubdata_core::canonical::address::city_key;
+use pubdata_core::canonical::license_number;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
@@ -263,7 +263,7 @@ impl Permits {
             made = made.read(reader, [Some(part), contacts.beside(part), links.beside(part)], jurisdiction, start).await?;
         }
         let quarantined = quarantined::ids::<Permit>(reader).await?;
-        crate::serve::release::key_columns::indexed(move || {
+        crate::release::key_columns::indexed(move || {
             let mut points = made.points;
             for (name, code) in made.cities.compared() {
                 for list in made.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
@@ -357,7 +357,7 @@ impl Builder {
         self.of_part.clear();
         self.evidence.clear();
         let (name, mut made) = (jurisdiction.clone(), self);
-        let list_day = part.and_then(|part| source_date(reader.manifest(), part)).map(crate::serve::days::since_epoch);
+        let list_day = part.and_then(|part| source_date(reader.manifest(), part)).map(crate::days::since_epoch);
         if let Some(part) = part {
             made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
         }

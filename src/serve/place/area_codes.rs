@@ -1,7 +1,7 @@
 //! Codes of areas, ascending, and where each is: a code of five digits, as ZCTAs and counties have, is found without a search.
 
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, stored};
+use crate::index::file::{Column, stored};
+use pubdata_core::error::{Error, Result};
 
 /// Codes of at most eight bytes in the order of their texts.
 #[derive(Debug, Default)]

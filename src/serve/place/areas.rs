@@ -3,13 +3,13 @@
 use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
 
-use crate::canonical::name::comparable;
-use crate::error::{Error, Result, ResultExt};
-use crate::serve::json::{Json, Trim};
-use crate::serve::place::area_codes::AreaCodes;
-use crate::serve::release::provenance::{Origin, PartOrigins};
-use crate::serve::release::table::{Table, Texts};
-use crate::store::Part;
+use crate::json::{Json, Trim};
+use crate::place::area_codes::AreaCodes;
+use crate::release::provenance::{Origin, PartOrigins};
+use crate::release::table::{Table, Texts};
+use pubdata_core::canonical::name::comparable;
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_store::Part;
 
 /// Areas of one kind, sorted by code.
 #[derive(Debug)]

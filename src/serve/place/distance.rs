@@ -66,7 +66,7 @@ fn widest_longitude(lat: f64, angle: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::place::distance::{Near, Point, distance_mi, within};
+    use crate::place::distance::{Near, Point, distance_mi, within};
     use proptest::prelude::*;
 
     #[test]

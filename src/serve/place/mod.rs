@@ -9,12 +9,12 @@ pub mod zips;
 use bytes::Bytes;
 use futures_util::{FutureExt, join};
 
-use crate::error::Result;
-use crate::serve::release::loaded::{Load, Tables};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::provenance::PartOrigins;
-use crate::store::Part;
+use crate::release::loaded::{Load, Tables};
+use crate::release::part_reader::PartReader;
+use crate::release::provenance::PartOrigins;
 use areas::PlaceTable;
+use pubdata_core::error::Result;
+use pubdata_store::Part;
 use reach::Population;
 
 /// Reads what is kept of a release.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::Result;
-use crate::serve::json::Json;
-use crate::serve::release::loaded::Release;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::Table;
-use crate::store::{DatasetEntry, Part, TaskEntry};
+use crate::json::Json;
+use crate::release::loaded::Release;
+use crate::release::part_reader::PartReader;
+use crate::release::table::Table;
+use pubdata_core::error::Result;
+use pubdata_store::{DatasetEntry, Part, TaskEntry};
 
 const POPULATION: &str = "geo.population";
 

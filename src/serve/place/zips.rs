@@ -8,14 +8,14 @@ use bytes::Bytes;
 use futures_util::future::OptionFuture;
 use futures_util::join;
 
-use crate::canonical::address::city_key;
-use crate::error::Result;
-use crate::serve::place::distance::Point;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_provenance::PartProvenance;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::store::Part;
+use crate::place::distance::Point;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_provenance::PartProvenance;
+use crate::release::part_reader::PartReader;
+use crate::release::table::{Table, TextLists, Texts};
+use pubdata_core::canonical::address::city_key;
+use pubdata_core::error::Result;
+use pubdata_store::Part;
 
 #[rustfmt::skip]
 const COLUMNS: [&str; 15] = [

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use crate::receipts::{Log, Tile};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::service::Service;
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::service::Service;
+use pubdata_store::receipts::{Log, Tile};
 
 /// A whole tile never changes, nor does one of so many hashes, once the log is so long.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";

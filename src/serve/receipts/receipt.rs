@@ -4,15 +4,15 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use crate::ids::RecordId;
-use crate::receipts::{Log, issue};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::scope;
-use crate::serve::json::Json;
-use crate::serve::release::quarantined::QUARANTINE;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, RELEASE};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::scope;
+use crate::json::Json;
+use crate::release::quarantined::QUARANTINE;
+use pubdata_core::ids::RecordId;
+use pubdata_store::receipts::{Log, issue};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

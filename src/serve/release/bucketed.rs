@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
-use crate::ids::Cik;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::part_reader::PartReader;
-use crate::store::{Manifest, Part};
+use crate::release::part_cache::CachedPart;
+use crate::release::part_reader::PartReader;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
+use pubdata_store::{Manifest, Part};
 
 /// Column that names the folder a registrant's records are in: the last three digits of its CIK.
 pub const BUCKET: &str = "bucket";

@@ -10,15 +10,15 @@ use arc_swap::ArcSwapOption;
 use jiff::{Timestamp, civil::Date};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::contract::Contracts;
-use crate::error::{Error, Result};
-use crate::ids::ReleaseId;
-use crate::serve::release::loaded::{Load, Release};
-use crate::serve::release::manifests::Manifests;
-use crate::serve::release::not_served::NotServed;
-use crate::serve::release::part_cache::PartCache;
-use crate::serve::release::retained::{Loading, Retained, resident_bytes};
-use crate::store::{ChannelEntry, Manifest, Releases, Unrenewed};
+use crate::release::loaded::{Load, Release};
+use crate::release::manifests::Manifests;
+use crate::release::not_served::NotServed;
+use crate::release::part_cache::PartCache;
+use crate::release::retained::{Loading, Retained, resident_bytes};
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{ChannelEntry, Manifest, Releases, Unrenewed};
 
 /// Every so many looks at a channel its moves are listed.
 const LOOKS_BETWEEN_LISTS: u64 = 30;

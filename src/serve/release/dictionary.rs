@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, Restored, Saved, Small, Stored, stored};
+use crate::index::file::{Column, Restored, Saved, Small, Stored, stored};
+use pubdata_core::error::{Error, Result};
 
 /// A number that no text has.
 pub const ABSENT: u16 = u16::MAX;

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, Restored, Saved, Small, Stored};
+use crate::index::file::{Column, Restored, Saved, Small, Stored};
+use pubdata_core::error::{Error, Result};
 
 /// A text column of which only equality matters: four bytes for each row. Texts that are spelled differently and mean the same have one code.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use jiff::civil::Date;
 
-use crate::ids::Digest;
-use crate::provenance::Snapshot;
-use crate::store::{DatasetEntry, Manifest, Part, TaskEntry};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
 /// Age class of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,10 +3,10 @@
 use arrow::array::Array;
 use tokio::sync::mpsc;
 
-use crate::error::{Error, Result};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::Table;
-use crate::store::Part;
+use crate::release::part_reader::PartReader;
+use crate::release::table::Table;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 /// No day; before every other.
 pub const NO_DAY: i32 = i32::MIN;

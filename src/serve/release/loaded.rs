@@ -12,11 +12,11 @@ use jiff::civil::Date;
 use super::freshness::{FreshnessCache, FreshnessOfDay};
 use super::part_cache::PartCache;
 use super::part_reader::PartReader;
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::ids::ReleaseId;
-use crate::serve::index::file::Index;
-use crate::store::{Manifest, MappedFile, Part, Unrenewed};
+use crate::index::file::Index;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
 
 /// What families keep of a release, one of each type: nothing below the route table knows all of them.
 #[derive(Default)]

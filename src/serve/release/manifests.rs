@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::Result;
-use crate::ids::ReleaseId;
-use crate::store::{Manifest, Releases};
+use pubdata_core::error::Result;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{Manifest, Releases};
 
 /// About how much the manifests that are kept may take together; the last one is kept in any case.
 const LIMIT_BYTES: usize = 64 << 20;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Error;
+use pubdata_core::error::Error;
 
 /// Why a request has no release to be answered from.
 #[derive(Debug, Clone)]

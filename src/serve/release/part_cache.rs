@@ -11,10 +11,10 @@ use arrow::array::RecordBatch;
 use bytes::Bytes;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::{Digest, RecordId, ReleaseId};
-use crate::serve::index::file::{Index, Saved, Stored};
-use crate::store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, of_all};
+use crate::index::file::{Index, Saved, Stored};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::{Digest, RecordId, ReleaseId};
+use pubdata_store::{Copies, Copy, Manifest, Part, Record, Releases, find_record, of_all};
 
 /// The most parts read at the same time: each takes memory beyond the bound until it is kept.
 const READING: usize = 4;

@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::provenance::Snapshot;
-use crate::serve::json::Json;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, Texts};
-use crate::store::{Manifest, Part};
+use crate::json::Json;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::provenance::ProvenanceWriter;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, Texts};
+use pubdata_core::error::Result;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{Manifest, Part};
 
 /// What the provenance of a part's rows is written from, for parts that are in memory.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::part_cache::{CachedPart, PartCache};
 use super::record_ids::RecordIds;
-use crate::contract::{Contract, Contracts};
-use crate::error::{Error, Result};
-use crate::ids::RecordId;
-use crate::serve::index::file::{Index, Stored};
-use crate::store::{Manifest, Part, Record};
+use crate::index::file::{Index, Stored};
+use pubdata_core::contract::{Contract, Contracts};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::RecordId;
+use pubdata_store::{Manifest, Part, Record};
 
 /// Reads parts of a release.
 #[derive(Clone, Copy)]

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::ids::Digest;
-use crate::provenance::Snapshot;
-use crate::serve::json::Json;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::read_pointers;
-use crate::store::{DatasetEntry, Manifest, Part};
+use crate::json::Json;
+use crate::release::row_sources::RowSources;
+use crate::release::table::read_pointers;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::{DatasetEntry, Manifest, Part};
 
 /// Which dataset and publisher's file records come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The ids of a dataset's records that are in quarantine, so that an answer can tell "set aside" from "not known".
 
-use crate::error::Result;
-use crate::serve::release::key_columns::read_part;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::rows::Dataset;
-use crate::serve::release::table::Table;
+use crate::release::key_columns::read_part;
+use crate::release::part_reader::PartReader;
+use crate::release::rows::Dataset;
+use crate::release::table::Table;
+use pubdata_core::error::Result;
 
 /// The published records that were set aside: `pubdata.quarantine:{dataset}:…`.
 pub const QUARANTINE: &str = "pubdata.quarantine";

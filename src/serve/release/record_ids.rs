@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::part_cache::CachedPart;
 use super::table::Table;
-use crate::error::Result;
-use crate::ids::Digest;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
 
 /// Hashes of the ids of a part's records, ascending.
 pub struct RecordIds(Vec<u32>);

@@ -7,8 +7,8 @@ use tokio::sync::watch;
 
 use super::loaded::Release;
 use super::not_served::NotServed;
-use crate::ids::ReleaseId;
-use crate::store::Manifest;
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::Manifest;
 
 /// What comes of a release that is being loaded; none while it is.
 pub type Loading = Option<Result<Arc<Release>, NotServed>>;

@@ -14,8 +14,8 @@ use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::serve::release::places::plain;
+use crate::release::places::plain;
+use pubdata_core::error::{Error, Result};
 
 /// Of an end: its cell is null.
 const NULL: u32 = 1 << 31;

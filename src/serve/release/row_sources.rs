@@ -5,12 +5,13 @@ use arrow::array::{AsArray, UInt32Array};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pubdata_store::parquet_error;
 
-use crate::error::{Error, Result, ResultExt};
-use crate::ids::Digest;
-use crate::provenance::POINTERS;
-use crate::serve::index::file::{Column, stored};
-use crate::serve::release::dictionary::DictionaryColumn;
+use crate::index::file::{Column, stored};
+use crate::release::dictionary::DictionaryColumn;
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::provenance::POINTERS;
 
 /// A row that says what no file holds, such as that a metric was never reported.
 const NO_SOURCE: u32 = u32::MAX;
@@ -42,7 +43,7 @@ impl RowSources {
     /// # Errors
     /// `Store`, when the part has no pointers or a digest is damaged.
     pub fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
         let schema = builder.parquet_schema();
         let is_wanted = |index: &usize| {
             let column = schema.column(*index);
@@ -53,7 +54,7 @@ impl RowSources {
         let mask = ProjectionMask::leaves(schema, leaves);
         let not_pointers = || Error::store(format!("{path}: there is no column `{POINTERS}` that holds pointers"));
         let mut read = Self::default();
-        for batch in builder.with_projection(mask).build()? {
+        for batch in builder.with_projection(mask).build().map_err(parquet_error)? {
             let batch = batch?;
             let lists = batch.column_by_name(POINTERS).and_then(|column| column.as_list_opt::<i32>()).ok_or_else(not_pointers)?;
             let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;

@@ -11,17 +11,17 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
-use crate::error::{Error, Result, ResultExt};
-use crate::serve::json::Json;
-use crate::serve::release::loaded::Opening;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::places::Places;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::release::row_cells::{Cell, Kind, RowCells};
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::Table;
-use crate::store::{Copy, Manifest, MappedFile, Part};
+use crate::json::Json;
+use crate::release::loaded::Opening;
+use crate::release::part_cache::CachedPart;
+use crate::release::part_reader::PartReader;
+use crate::release::places::Places;
+use crate::release::provenance::ProvenanceWriter;
+use crate::release::row_cells::{Cell, Kind, RowCells};
+use crate::release::row_sources::RowSources;
+use crate::release::table::Table;
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_store::{Copy, Manifest, MappedFile, Part};
 
 /// A dataset whose rows are written from decoded parts.
 pub trait Dataset: Send + Sync + 'static {

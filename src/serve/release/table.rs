@@ -1,5 +1,6 @@
 //! Reads chosen columns of a Parquet part into memory, and finds rows in them by a sorted key.
 
+use pubdata_store::parquet_error;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -13,17 +14,17 @@ use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 
-use crate::error::{Error, Result, ResultExt};
-use crate::provenance::{POINTERS, SourcePointer};
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::store::pointers_at;
+use crate::release::dictionary::DictionaryColumn;
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::provenance::{POINTERS, SourcePointer};
+use pubdata_store::pointers_at;
 
 /// Rows of a piece of a part: its columns stay in the processor's caches.
 const PIECE: usize = 16_384;
 
 /// Opens the named columns of a part. `column?` is a text that older releases do not have: it is null in all of their rows.
 fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let present = builder.schema().clone();
     if let Some(missing) = columns.iter().find(|name| !name.ends_with('?') && present.column_with_name(name).is_none()) {
         return Err(Error::store(format!("{path}: there is no column `{missing}`")).hint("the release was made under another contract; publish again"));
@@ -62,7 +63,7 @@ impl Table {
     pub fn read(bytes: Bytes, columns: &[&str], path: &str) -> Result<Self> {
         let builder = open(bytes, columns, path)?;
         let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let reader = builder.with_batch_size(rows.max(1)).build()?;
+        let reader = builder.with_batch_size(rows.max(1)).build().map_err(parquet_error)?;
         let schema = RecordBatchReader::schema(&reader);
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>()?;
         Ok(Self { batch: completed(concat_batches(&schema, &batches)?, columns)?, path: path.to_owned() })
@@ -73,7 +74,7 @@ impl Table {
     /// # Errors
     /// `Store`, when the file is not Parquet or lacks a column; what `take` returns.
     pub fn each(bytes: Bytes, columns: &[&str], path: &str, mut take: impl FnMut(&Self) -> Result<()>) -> Result<()> {
-        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build()? {
+        for batch in open(bytes, columns, path)?.with_batch_size(PIECE).build().map_err(parquet_error)? {
             take(&Self { batch: completed(batch?, columns)?, path: path.to_owned() })?;
         }
         Ok(())
@@ -249,7 +250,7 @@ impl TextLists {
 /// # Errors
 /// `Store`, when the part has no such column or a digest is damaged.
 pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec<SourcePointer>>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), [POINTERS]);
     let mut selectors = Vec::new();
     let mut next = 0;
@@ -258,7 +259,8 @@ pub fn read_pointers(bytes: Bytes, rows: &[usize], path: &str) -> Result<Vec<Vec
         selectors.push(RowSelector::select(1));
         next = row + 1;
     }
-    let reader = builder.with_projection(mask).with_row_selection(RowSelection::from(selectors)).with_batch_size(rows.len().max(1)).build()?;
+    let reader =
+        builder.with_projection(mask).with_row_selection(RowSelection::from(selectors)).with_batch_size(rows.len().max(1)).build().map_err(parquet_error)?;
     let mut pointers = Vec::with_capacity(rows.len());
     for batch in reader {
         let batch = batch?;

@@ -1,7 +1,7 @@
 //! A text column of which nearly every text is another.
 
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, stored};
+use crate::index::file::{Column, stored};
+use pubdata_core::error::{Error, Result};
 
 /// Texts one after the other.
 #[derive(Debug, Default)]

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, Small, stored};
-use crate::serve::index::hash_index::{HashIndex, HashIndexBuilder};
-use crate::serve::index::key_hash::hash;
-use crate::serve::search::said::{COMMON, FIRST, MANY, MARKED, PERSON, REPEATS, Said, Signs, TWICE};
-use crate::serve::search::shared_words::Posted;
+use crate::index::file::{Column, Small, stored};
+use crate::index::hash_index::{HashIndex, HashIndexBuilder};
+use crate::index::key_hash::hash;
+use crate::search::said::{COMMON, FIRST, MANY, MARKED, PERSON, REPEATS, Said, Signs, TWICE};
+use crate::search::shared_words::Posted;
+use pubdata_core::error::{Error, Result};
 
 /// Ends a name in the text.
 const END: u8 = 0;
@@ -449,7 +449,7 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::search::names::{Name, NamesBuilder};
+    use crate::search::names::{Name, NamesBuilder};
     use proptest::prelude::*;
 
     fn organization(core: &str) -> Name<'_> {

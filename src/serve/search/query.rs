@@ -1,15 +1,15 @@
 //! Ranks names against what was asked: whole names first, then names that begin so, then names that share the telling words, and only when
 //! these are few, names in which a longer word is misspelled. Words that are rare in the names weigh more.
 
-use crate::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
-use crate::serve::search::by_words::{ByWords, Known};
-use crate::serve::search::collected::{Accepts, Collected, Collector, ENOUGH};
-use crate::serve::search::hit::{Hit, NameMatch};
-use crate::serve::search::names::{Name, Names};
-use crate::serve::search::said::Said;
-use crate::serve::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
-use crate::serve::search::typo as spelling;
-use crate::serve::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
+use crate::search::by_words::{ByWords, Known};
+use crate::search::collected::{Accepts, Collected, Collector, ENOUGH};
+use crate::search::hit::{Hit, NameMatch};
+use crate::search::names::{Name, Names};
+use crate::search::said::Said;
+use crate::search::shared_words::{MOST_WORDS, Posted, Word, each, has};
+use crate::search::typo as spelling;
+use crate::search::weights::{MOST_BY_WORDS, OTHER_WORD, Scores, Term, Weighted};
+use pubdata_core::canonical::name::{Forms, SearchedName, begins_legal_form, searched, words};
 
 /// The most names that one search looks at for the words it asks for, and for the text that it begins with.
 const MAX_SCANNED: usize = 100_000;
@@ -57,7 +57,7 @@ pub struct Query {
 
 /// Hash of a name as it is written, without regard to case and blanks around it.
 pub fn spelling_hash(text: &str) -> u32 {
-    crate::serve::index::key_hash::hash(&[text.trim().to_uppercase().as_str()]) as u32
+    crate::index::key_hash::hash(&[text.trim().to_uppercase().as_str()]) as u32
 }
 
 /// The words of a person's name, initials apart.
@@ -451,8 +451,8 @@ fn is_typo_of(asked: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::search::names::NamesBuilder;
-    use crate::serve::search::query::*;
+    use crate::search::names::NamesBuilder;
+    use crate::search::query::*;
     use proptest::prelude::*;
 
     /// Short words of few letters, so that names share and continue each other's. No initials: they stand for names without being words of them.

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::serve::json::{Json, Trim};
-use crate::serve::search::row_hit::RowHit;
+use crate::json::{Json, Trim};
+use crate::search::row_hit::RowHit;
 
 /// What it is worth that a row is active, in ten-thousandths.
 const ACTIVE: i32 = 200;
@@ -155,8 +155,8 @@ pub fn write_match(json: &mut Json, score: i32, label: &str) {
 #[cfg(test)]
 mod tests {
     use super::{First, Ranked, day_of, precedence, ranked};
-    use crate::serve::search::hit::NameMatch;
-    use crate::serve::search::row_hit::{NameKind, RowHit};
+    use crate::search::hit::NameMatch;
+    use crate::search::row_hit::{NameKind, RowHit};
 
     #[test]
     fn the_first_of_rows_in_any_order_are_the_first_of_all() {

@@ -1,6 +1,6 @@
 //! A row that was found by one of its names.
 
-use crate::serve::search::hit::NameMatch;
+use crate::search::hit::NameMatch;
 
 /// Whose or what name it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::canonical::name::{Forms, SearchedName, searched};
-use crate::error::{Error, Result};
-use crate::serve::index::file::{Column, Small, stored};
-use crate::serve::index::key_hash::hash;
-use crate::serve::search::collected::Collector;
-use crate::serve::search::hit::Hit;
-use crate::serve::search::names::{Name, Names, NamesBuilder};
-use crate::serve::search::query::{MatchMode, Query, person_words, spelling_hash};
-use crate::serve::search::rank::{First, Ranked, is_active};
-use crate::serve::search::row_hit::{NameKind, RowHit};
+use crate::index::file::{Column, Small, stored};
+use crate::index::key_hash::hash;
+use crate::search::collected::Collector;
+use crate::search::hit::Hit;
+use crate::search::names::{Name, Names, NamesBuilder};
+use crate::search::query::{MatchMode, Query, person_words, spelling_hash};
+use crate::search::rank::{First, Ranked, is_active};
+use crate::search::row_hit::{NameKind, RowHit};
+use pubdata_core::canonical::name::{Forms, SearchedName, searched};
+use pubdata_core::error::{Error, Result};
 
 /// The first rows of a search in their order, and how many there are.
 #[derive(Debug, Default)]
@@ -306,12 +306,12 @@ impl SharedNames {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::canonical::name::Forms;
-    use crate::serve::search::names::Name;
-    use crate::serve::search::query::{MatchMode, Query};
-    use crate::serve::search::rank::{Ranked, precedence, ranked};
-    use crate::serve::search::row_hit::NameKind;
-    use crate::serve::search::row_names::{Enough, RowNamesBuilder, SharedBuilder};
+    use crate::search::names::Name;
+    use crate::search::query::{MatchMode, Query};
+    use crate::search::rank::{Ranked, precedence, ranked};
+    use crate::search::row_hit::NameKind;
+    use crate::search::row_names::{Enough, RowNamesBuilder, SharedBuilder};
+    use pubdata_core::canonical::name::Forms;
 
     /// Few words of few letters, so that names share, continue and repeat each other's.
     const WORDS: &str = "[AB]{2,3}( [AB]{2,3}){0,3}";

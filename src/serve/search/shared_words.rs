@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::serve::index::place_near;
-use crate::serve::search::said::Signs;
+use crate::index::place_near;
+use crate::search::said::Signs;
 
 /// Words that are told apart.
 pub const MOST_WORDS: usize = 16;

@@ -67,7 +67,7 @@ pub fn is_near(a: &str, b: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use crate::serve::search::typo::{LETTERS, each_variant, is_near};
+    use crate::search::typo::{LETTERS, each_variant, is_near};
 
     fn variants(word: &str) -> BTreeSet<String> {
         let mut all = BTreeSet::new();

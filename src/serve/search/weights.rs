@@ -1,8 +1,8 @@
 //! What the words of a query weigh: the rarer a word is in the names, the more.
 
-use crate::serve::search::names::Names;
-use crate::serve::search::said::Signs;
-use crate::serve::search::shared_words::{Posted, Word};
+use crate::search::names::Names;
+use crate::search::said::Signs;
+use crate::search::shared_words::{Posted, Word};
 
 /// What a word of a name weighs that was not asked for.
 pub const OTHER_WORD: f64 = 1.0;

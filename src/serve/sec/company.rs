@@ -1,12 +1,12 @@
 //! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
 
-use crate::ids::Cik;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::sec::tables::SecTables;
+use crate::http::endpoint::Call;
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::sec::tables::SecTables;
+use pubdata_core::ids::Cik;
 
-use crate::serve::sec::tables::REGISTRANTS;
+use crate::sec::tables::REGISTRANTS;
 
 /// The registrant that a path names.
 #[derive(Debug, Clone, Copy)]

@@ -4,29 +4,29 @@ use super::periods::fiscal_years;
 use super::periods::known_at;
 use super::tables::REGISTRANTS;
 use super::units::unit_of;
-use crate::serve::sec::tables::SecTables;
+use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
 use arrow::array::Array;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
-use crate::ids::Cik;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::release::bucketed::Bucket;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::sec::company::{Company, cik_of};
-use crate::serve::sec::figure::{Figure, Series, Source, Wanted};
-use crate::serve::sec::financials::{describe, read};
-use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
-use crate::serve::sec::tables::VALUES;
-use crate::serve::sec::value_table::ValueTable;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::release::bucketed::Bucket;
+use crate::release::provenance::ProvenanceWriter;
+use crate::sec::company::{Company, cik_of};
+use crate::sec::figure::{Figure, Series, Source, Wanted};
+use crate::sec::financials::{describe, read};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::sec::tables::VALUES;
+use crate::sec::value_table::ValueTable;
+use pubdata_core::ids::Cik;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -1,6 +1,6 @@
 //! Names as EDGAR conforms them: what it adds to tell registrants of one name apart, and what it shortens.
 
-use crate::canonical::name::is_legal_form;
+use pubdata_core::canonical::name::is_legal_form;
 
 /// A registrant's name as anyone would write it: without the tag behind it, and `TR` written out. The same for what is published and for what is asked.
 pub fn spelled_out(name: &str) -> String {

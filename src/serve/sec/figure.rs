@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use arrow::array::{Array, Date32Array};
 
-use crate::ids::Cik;
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::sec::links::{FilingKey, Links};
-use crate::serve::sec::value_table::ValueTable;
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use crate::sec::links::{FilingKey, Links};
+use crate::sec::value_table::ValueTable;
+use pubdata_core::ids::Cik;
 
 /// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
 const KINDS: [(&str, &str); 4] = [(VALUE, VALUE), ("split", "split"), ("scale_error", "scale_error"), (OTHER_CONCEPT, "concept")];

@@ -9,14 +9,14 @@ use arrow::array::Date32Array;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::error::{Error, Result};
-use crate::ids::{AccessionNumber, ReleaseId};
-use crate::serve::release::dictionary::{Dictionary, DictionaryColumn};
-use crate::serve::release::part_cache::{CachedPart, PartCache};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::Table;
-use crate::serve::sec::lazy::Lazy;
-use crate::store::Part;
+use crate::release::dictionary::{Dictionary, DictionaryColumn};
+use crate::release::part_cache::{CachedPart, PartCache};
+use crate::release::part_reader::PartReader;
+use crate::release::table::Table;
+use crate::sec::lazy::Lazy;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{AccessionNumber, ReleaseId};
+use pubdata_store::Part;
 
 /// How many parts are read at the same time.
 const READING: usize = 4;

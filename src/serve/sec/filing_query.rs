@@ -1,10 +1,10 @@
 //! What questions about filings ask for: forms, days, items, numbers.
 
 use super::filing_table::FilingTable;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::filter::DayRange;
-use crate::serve::http::parameters::{Kind, Parameter};
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::endpoint::Call;
+use crate::http::filter::DayRange;
+use crate::http::parameters::{Kind, Parameter};
+use crate::http::problem::{Code, Problem, Result};
 
 pub const FORM: Parameter = Parameter {
     name: "form",

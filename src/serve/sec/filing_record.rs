@@ -9,10 +9,10 @@ use super::links::FilingKey;
 use super::party::{PartyFields, write_entity};
 use super::registrants::Registrants;
 use super::tables::SecTables;
-use crate::ids::Cik;
-use crate::serve::http::endpoint::Call;
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
+use crate::http::endpoint::Call;
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use pubdata_core::ids::Cik;
 
 pub struct Writer<'a> {
     pub call: &'a Call<'a>,

@@ -10,14 +10,14 @@ use super::filings::{describe, of_all, of_registrants};
 use super::lookup::{check_name, with_tickers};
 use super::registrants::Registrants;
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
-use crate::ids::Cik;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result, not_published};
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result, not_published};
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use pubdata_core::ids::Cik;
+use pubdata_store::Scope;
 
 /// The most registrants whose filings one search joins.
 const MAX_REGISTRANTS: usize = 20;

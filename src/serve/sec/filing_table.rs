@@ -5,13 +5,13 @@ use std::ops::Range;
 use arrow::array::{Array, BooleanArray, Date32Array, Int64Array};
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
-use crate::ids::Cik;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::sec::owners::Owners;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_cache::CachedPart;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::sec::owners::Owners;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
 
 /// One bucket of `sec.filing`, sorted by registrant, filing date and accession number.
 #[derive(Debug)]

@@ -10,13 +10,13 @@ use super::filing_dates::{FilingDates, FilingFilter};
 use super::filing_query::Filter;
 use super::filing_table::FilingTable;
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
-use crate::ids::Cik;
-use crate::serve::http::cursor;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::{Meta, Page};
-use crate::serve::http::paging::{ListPaging, MAX_COUNTED, Paging};
-use crate::serve::http::problem::{Code, Problem, Result, not_published};
-use crate::serve::release::bucketed::Bucket;
+use crate::http::cursor;
+use crate::http::endpoint::Call;
+use crate::http::meta::{Meta, Page};
+use crate::http::paging::{ListPaging, MAX_COUNTED, Paging};
+use crate::http::problem::{Code, Problem, Result, not_published};
+use crate::release::bucketed::Bucket;
+use pubdata_core::ids::Cik;
 
 /// Datasets of answers about filings.
 pub const OF_FILINGS: [&str; 2] = [FILINGS, REGISTRANTS];

@@ -7,23 +7,23 @@ use super::periods::fiscal_years;
 use super::periods::known_at;
 use super::tables::REGISTRANTS;
 use super::units::unit_of;
-use crate::serve::sec::tables::SecTables;
+use crate::sec::tables::SecTables;
 use futures_util::FutureExt;
 
-use crate::ids::Cik;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::bucketed::Bucket;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::sec::company::Company;
-use crate::serve::sec::figure::{Series, Source, Wanted, series};
-use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
-use crate::serve::sec::tables::VALUES;
-use crate::serve::sec::value_table::ValueTable;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::bucketed::Bucket;
+use crate::release::provenance::ProvenanceWriter;
+use crate::sec::company::Company;
+use crate::sec::figure::{Series, Source, Wanted, series};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::sec::tables::VALUES;
+use crate::sec::value_table::ValueTable;
+use pubdata_core::ids::Cik;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

@@ -1,7 +1,7 @@
 //! What form types are, as far as the contract says it.
 
 use super::tables::FILINGS;
-use crate::contract::Contracts;
+use pubdata_core::contract::Contracts;
 
 /// What a form type is, amendments included; none for one that is rarely asked for.
 pub fn description_of<'a>(contracts: &'a Contracts, form: &str) -> Option<&'a str> {

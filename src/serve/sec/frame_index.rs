@@ -7,16 +7,16 @@ use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::error::{Error, Result};
-use crate::ids::{AccessionNumber, Cik, ReleaseId};
-use crate::serve::release::bucketed::Buckets;
-use crate::serve::release::dictionary::{Dictionary, DictionaryColumn};
-use crate::serve::release::part_cache::{CachedPart, PartCache};
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{Table, Texts};
-use crate::serve::sec::lazy::Lazy;
-use crate::serve::sec::value_table::{ValueTable, runs};
-use crate::store::Part;
+use crate::release::bucketed::Buckets;
+use crate::release::dictionary::{Dictionary, DictionaryColumn};
+use crate::release::part_cache::{CachedPart, PartCache};
+use crate::release::part_reader::PartReader;
+use crate::release::table::{Table, Texts};
+use crate::sec::lazy::Lazy;
+use crate::sec::value_table::{ValueTable, runs};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{AccessionNumber, Cik, ReleaseId};
+use pubdata_store::Part;
 
 /// How many parts are read at the same time.
 const READING: usize = 4;

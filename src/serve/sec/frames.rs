@@ -2,21 +2,21 @@
 
 use futures_util::FutureExt;
 
-use crate::contract::Day;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::nearest;
-use crate::serve::http::paging::ListPaging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, allowed, format};
-use crate::serve::http::problem::{Code, Problem, Result, not_published};
-use crate::serve::json::Json;
-use crate::serve::sec::financials::describe;
-use crate::serve::sec::frame_index::FrameValue;
-use crate::serve::sec::links::FilingKey;
-use crate::serve::sec::periods::{ANNUAL, PERIOD, YEAR};
-use crate::serve::sec::tables::{SecTables, VALUES};
-use crate::serve::sec::units::unit_of;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::nearest;
+use crate::http::paging::ListPaging;
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, allowed, format};
+use crate::http::problem::{Code, Problem, Result, not_published};
+use crate::json::Json;
+use crate::sec::financials::describe;
+use crate::sec::frame_index::FrameValue;
+use crate::sec::links::FilingKey;
+use crate::sec::periods::{ANNUAL, PERIOD, YEAR};
+use crate::sec::tables::{SecTables, VALUES};
+use crate::sec::units::unit_of;
+use pubdata_core::contract::Day;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

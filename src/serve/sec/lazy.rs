@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// What is made once; all who ask at the same time wait for one making.
 #[derive(Debug)]

@@ -6,14 +6,14 @@ use std::ops::Range;
 use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::ids::Cik;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::sec::owners::Owners;
-use crate::serve::sec::value_table::runs;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_cache::CachedPart;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::sec::owners::Owners;
+use crate::sec::value_table::runs;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Cik;
 
 /// One bucket of `sec.statement_line`: lines of statements, sorted by registrant.
 #[derive(Debug)]

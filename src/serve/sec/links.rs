@@ -1,7 +1,7 @@
 //! The addresses where the SEC shows a filing, filled from the contract's templates when asked for and never stored.
 
-use crate::contract::Contracts;
-use crate::ids::Cik;
+use pubdata_core::contract::Contracts;
+use pubdata_core::ids::Cik;
 
 /// Addresses of a filing at the publisher, made from the contract's templates: none is stored, none is in this source.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::sec::links::{FilingKey, Links, Template};
+    use crate::sec::links::{FilingKey, Links, Template};
 
     #[test]
     fn links_are_filled_with_a_filings_values() {

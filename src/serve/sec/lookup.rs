@@ -1,8 +1,8 @@
 //! Finds registrants by what a request names: tickers, and names that are checked first.
 
 use super::registrants::Registrants;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::meta::Meta;
+use crate::http::problem::{Code, Problem, Result};
 
 /// The most tickers of one request.
 const MAX_TICKERS: usize = 20;

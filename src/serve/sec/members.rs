@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::error::{Error, Result};
-use crate::ids::Cik;
-use crate::serve::release::dictionary::Dictionary;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::table::{Table, Texts};
+use crate::release::dictionary::Dictionary;
+use crate::release::part_cache::CachedPart;
+use crate::release::part_reader::PartReader;
+use crate::release::table::{Table, Texts};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
 
 /// How many parts are read at the same time while a release is loaded.
 const LOADING: usize = 8;

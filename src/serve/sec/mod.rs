@@ -36,11 +36,11 @@ mod value_table;
 
 use futures_util::FutureExt;
 
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::release::loaded::Tables;
-use crate::serve::release::part_reader::PartReader;
+use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::release::loaded::Tables;
+use crate::release::part_reader::PartReader;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
 use tables::SecTables;
 
 /// What the route table takes.

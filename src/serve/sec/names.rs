@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 
 use super::conformed_name::spelled_out;
-use crate::canonical::name::{Forms, searched};
-use crate::error::Result;
-use crate::serve::index::file::{Column, stored};
-use crate::serve::search::hit::NameMatch;
-use crate::serve::search::query::{MatchMode, NORMALIZED, Query};
-use crate::serve::search::rank::{BEST, put_first};
-use crate::serve::search::row_hit::{NameKind, RowHit};
-use crate::serve::search::row_names::{RowNames, RowNamesBuilder};
+use crate::index::file::{Column, stored};
+use crate::search::hit::NameMatch;
+use crate::search::query::{MatchMode, NORMALIZED, Query};
+use crate::search::rank::{BEST, put_first};
+use crate::search::row_hit::{NameKind, RowHit};
+use crate::search::row_names::{RowNames, RowNamesBuilder};
+use pubdata_core::canonical::name::{Forms, searched};
+use pubdata_core::error::Result;
 
 /// How a registrant was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::error::{Error, Result};
-use crate::ids::Cik;
-use crate::serve::release::table::Texts;
+use crate::release::table::Texts;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
 
 /// Which rows of a part are whose: parts are sorted by CIK.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Writes a party of a filing.
 
 use super::registrants::Registrants;
-use crate::serve::json::Json;
+use crate::json::Json;
 
 /// What a source says of a party itself.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,11 +1,11 @@
 //! Which periods a question is about: annual or quarterly, which fiscal years, as known on which day.
 
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{Kind, Parameter};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::sec::figure::StatedPeriod;
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::http::parameters::{Kind, Parameter};
+use crate::http::problem::{Code, Problem, Result};
+use crate::sec::figure::StatedPeriod;
 
 pub const ANNUAL: &str = "annual";
 pub const QUARTERLY: &str = "quarterly";

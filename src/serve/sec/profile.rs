@@ -1,28 +1,28 @@
 //! Answers `GET companies/{cik}`: what a registrant is, its names and tickers, its periodic reports, and which metrics it has.
 
-use crate::serve::sec::tables::SecTables;
+use crate::sec::tables::SecTables;
 use arrow::array::Array;
 use futures_util::FutureExt;
 
-use crate::ids::Cik;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::parameters::OF_RELEASE;
-use crate::serve::http::parameters::allowed;
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::release::bucketed::Bucket;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::sec::company::cik_of;
-use crate::serve::sec::figure::{Series, Wanted};
-use crate::serve::sec::financials::read;
-use crate::serve::sec::periods::{ANNUAL, QUARTERLY};
-use crate::serve::sec::profile_table::{ProfileTable, ReportColumns};
-use crate::serve::sec::registrants::UNKNOWN;
-use crate::serve::sec::tables::{REGISTRANTS, VALUES};
-use crate::serve::sec::value_table::ValueTable;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::parameters::OF_RELEASE;
+use crate::http::parameters::allowed;
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::release::bucketed::Bucket;
+use crate::release::provenance::ProvenanceWriter;
+use crate::sec::company::cik_of;
+use crate::sec::figure::{Series, Wanted};
+use crate::sec::financials::read;
+use crate::sec::periods::{ANNUAL, QUARTERLY};
+use crate::sec::profile_table::{ProfileTable, ReportColumns};
+use crate::sec::registrants::UNKNOWN;
+use crate::sec::tables::{REGISTRANTS, VALUES};
+use crate::sec::value_table::ValueTable;
+use pubdata_core::ids::Cik;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

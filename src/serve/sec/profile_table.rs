@@ -4,12 +4,12 @@
 use arrow::array::{BooleanArray, Date32Array, Int64Array};
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::ids::Cik;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::sec::owners::Owners;
+use crate::release::part_cache::CachedPart;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::sec::owners::Owners;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Cik;
 
 /// One bucket of `sec.registrant` with every column that a profile shows.
 #[derive(Debug)]

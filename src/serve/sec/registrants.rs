@@ -3,21 +3,21 @@
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::contract::Contracts;
-use crate::error::{Error, Result};
-use crate::ids::Cik;
-use crate::serve::index::file::{Column, Index, Small, stored};
-use crate::serve::json::Json;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::key_columns::indexed;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::part_reader::PartReader;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::release::text_column::TextColumn;
-use crate::serve::sec::names::{Found, Match, Named, Names};
-use crate::serve::sec::owners::Owners;
+use crate::index::file::{Column, Index, Small, stored};
+use crate::json::Json;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::key_columns::indexed;
+use crate::release::part_cache::CachedPart;
+use crate::release::part_reader::PartReader;
+use crate::release::provenance::ProvenanceWriter;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::release::text_column::TextColumn;
+use crate::sec::names::{Found, Match, Named, Names};
+use crate::sec::owners::Owners;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Cik;
 
 const DATASET_ID: &str = "sec.registrant";
 /// How many parts are read at the same time while a release is loaded.

@@ -7,13 +7,13 @@ use super::filing_query::{FILED_FROM, FILED_TO, Filter, PERIOD_FROM, PERIOD_TO};
 use super::filing_record::Writer;
 use super::filings::{describe, of_registrants};
 use super::tables::FILINGS;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use pubdata_store::Scope;
 
 /// Forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
 const PERIODIC: Kind = Kind::SomeNoted(FILINGS, "form", "periodic");

@@ -4,21 +4,21 @@ use super::lookup::check_name;
 use super::lookup::with_tickers;
 use futures_util::FutureExt;
 
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta, Page};
-use crate::serve::http::paging::{ListPaging, MAX_COUNTED};
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::search::rank::write_match;
-use crate::serve::sec::company::cik_of;
-use crate::serve::sec::names::{Found, Match};
-use crate::serve::sec::registrants::Registrants;
-use crate::serve::sec::tables::REGISTRANTS;
-use crate::serve::sec::tables::SecTables;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta, Page};
+use crate::http::paging::{ListPaging, MAX_COUNTED};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use crate::search::rank::write_match;
+use crate::sec::company::cik_of;
+use crate::sec::names::{Found, Match};
+use crate::sec::registrants::Registrants;
+use crate::sec::tables::REGISTRANTS;
+use crate::sec::tables::SecTables;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

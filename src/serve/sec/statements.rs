@@ -5,31 +5,31 @@ use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
-use crate::serve::sec::tables::SecTables;
+use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use arrow::array::{Array, Decimal128Array};
 use futures_util::FutureExt;
 
-use crate::contract::ValueNotes;
-use crate::ids::Cik;
-use crate::serve::http::cursor;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta, Page};
-use crate::serve::http::paging::Paging;
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE, format};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::sec::company::Company;
-use crate::serve::sec::figure::restatement_kind;
-use crate::serve::sec::financials::why_none;
-use crate::serve::sec::line_table::LineTable;
-use crate::serve::sec::links::FilingKey;
-use crate::serve::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
-use crate::serve::sec::tables::LINES;
-use crate::store::Scope;
+use crate::http::cursor;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta, Page};
+use crate::http::paging::Paging;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE, format};
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::release::provenance::ProvenanceWriter;
+use crate::sec::company::Company;
+use crate::sec::figure::restatement_kind;
+use crate::sec::financials::why_none;
+use crate::sec::line_table::LineTable;
+use crate::sec::links::FilingKey;
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
+use crate::sec::tables::LINES;
+use pubdata_core::contract::ValueNotes;
+use pubdata_core::ids::Cik;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

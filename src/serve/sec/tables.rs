@@ -9,12 +9,12 @@ use super::members::Members;
 use super::profile_table::ProfileTable;
 use super::registrants::Registrants;
 use super::value_table::ValueTable;
-use crate::contract::Contracts;
-use crate::error::Result;
-use crate::serve::index::file::Index;
-use crate::serve::release::bucketed::Buckets;
-use crate::serve::release::loaded::Release;
-use crate::serve::release::part_reader::PartReader;
+use crate::index::file::Index;
+use crate::release::bucketed::Buckets;
+use crate::release::loaded::Release;
+use crate::release::part_reader::PartReader;
+use pubdata_core::contract::Contracts;
+use pubdata_core::error::Result;
 
 pub const VALUES: &str = "sec.financial_value";
 pub const LINES: &str = "sec.statement_line";

@@ -6,13 +6,13 @@ use std::ops::Range;
 use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::ids::Cik;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_cache::CachedPart;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::sec::owners::Owners;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_cache::CachedPart;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::sec::owners::Owners;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Cik;
 
 /// One bucket of `sec.financial_value`: what filings reported, sorted by registrant, metric, series, period and time of report.
 #[derive(Debug)]

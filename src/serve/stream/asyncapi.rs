@@ -7,9 +7,9 @@ use super::filter::MAX_VALUES;
 use super::item::DATA_BYTES;
 use super::session::{BAD_MESSAGE, FORBIDDEN, MESSAGE_BYTES, RECONNECT_SECONDS, RESTART, SLOW_CONSUMER, TOO_MANY, UNAUTHORIZED};
 use super::subscriptions::{MAX_ID, MAX_SUBSCRIPTIONS};
-use crate::contract::Contracts;
-use crate::serve::http::openapi;
-use crate::serve::settings::Limits;
+use crate::http::openapi;
+use crate::settings::Limits;
+use pubdata_core::contract::Contracts;
 
 const MESSAGES: &str = include_str!("messages.json");
 

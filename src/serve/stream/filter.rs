@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use crate::ids::Cik;
-use crate::serve::sec::registrants::Registrants;
-use crate::serve::stream::item::Item;
+use crate::sec::registrants::Registrants;
+use crate::stream::item::Item;
+use pubdata_core::ids::Cik;
 
 /// Values in the filters of one subscription, all together.
 pub const MAX_VALUES: usize = 500;

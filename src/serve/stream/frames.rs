@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::serve::json::Json;
-use crate::serve::stream::filter::SentFilters;
-use crate::serve::stream::item::Item;
-use crate::store::EventKind;
+use crate::json::Json;
+use crate::stream::filter::SentFilters;
+use crate::stream::item::Item;
+use pubdata_store::EventKind;
 
 /// What a client sends.
 #[derive(Debug)]

@@ -2,16 +2,16 @@
 
 use jiff::Timestamp;
 
-use crate::contract::Contracts;
-use crate::ids::Cik;
-use crate::serve::json::Json;
-use crate::serve::release::loaded::Release;
-use crate::serve::sec::forms::description_of;
-use crate::serve::sec::links::{FilingKey, Links};
-use crate::serve::sec::party::{PartyFields, write_entity};
-use crate::serve::sec::registrants::Registrants;
-use crate::serve::sec::tables::SecTables;
-use crate::store::{Event, EventKind};
+use crate::json::Json;
+use crate::release::loaded::Release;
+use crate::sec::forms::description_of;
+use crate::sec::links::{FilingKey, Links};
+use crate::sec::party::{PartyFields, write_entity};
+use crate::sec::registrants::Registrants;
+use crate::sec::tables::SecTables;
+use pubdata_core::contract::Contracts;
+use pubdata_core::ids::Cik;
+use pubdata_store::{Event, EventKind};
 
 /// What findings and provenance call the filings of the stream.
 pub const DATASET: &str = "stream.filing";

@@ -2,9 +2,9 @@
 //! One task tails the log into a ring that all sockets share; a socket holds places in it and no queue of its own, so that a slow reader
 //! costs no memory. Reads the log only; asks no publisher.
 
-pub(in crate::serve) mod asyncapi;
-pub(in crate::serve) mod filter;
-pub(in crate::serve) mod frames;
+pub(crate) mod asyncapi;
+pub(crate) mod filter;
+pub(crate) mod frames;
 mod item;
 mod ring;
 mod session;
@@ -20,11 +20,11 @@ use tokio::sync::watch;
 pub use tail::tail;
 pub use upgrade::upgrade;
 
-use crate::error::Result;
-use crate::serve::http::metrics::StreamNumbers;
-use crate::serve::http::service::Service;
-use crate::serve::sec::links::Links;
-use crate::store::{EventTail, Home};
+use crate::http::metrics::StreamNumbers;
+use crate::http::service::Service;
+use crate::sec::links::Links;
+use pubdata_core::error::Result;
+use pubdata_store::{EventTail, Home};
 use ring::Ring;
 use sockets::Sockets;
 
@@ -45,7 +45,7 @@ pub struct Stream {
 struct Reader {
     home: Home,
     tail: EventTail,
-    release_id: Option<crate::ids::ReleaseId>,
+    release_id: Option<pubdata_core::ids::ReleaseId>,
 }
 
 impl Stream {

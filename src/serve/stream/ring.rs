@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::serve::stream::item::Item;
+use crate::stream::item::Item;
 
 /// Whether events come from another log than those before.
 #[derive(Debug, Clone, Copy)]

@@ -9,14 +9,14 @@ use futures_util::SinkExt;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::serve::http::auth::Client;
-use crate::serve::http::problem::{Code, Problem};
-use crate::serve::stream::Stream;
-use crate::serve::stream::frames;
-use crate::serve::stream::frames::{Auth, ClientFrame, Misread};
-use crate::serve::stream::sockets::Slot;
-use crate::serve::stream::subscriptions::Subscriptions;
-use crate::store::Scope;
+use crate::http::auth::Client;
+use crate::http::problem::{Code, Problem};
+use crate::stream::Stream;
+use crate::stream::frames;
+use crate::stream::frames::{Auth, ClientFrame, Misread};
+use crate::stream::sockets::Slot;
+use crate::stream::subscriptions::Subscriptions;
+use pubdata_store::Scope;
 
 pub const BAD_MESSAGE: u16 = 4400;
 pub const UNAUTHORIZED: u16 = 4401;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::serve::http::auth::Client;
-use crate::serve::http::problem::{self, Code, Problem};
+use crate::http::auth::Client;
+use crate::http::problem::{self, Code, Problem};
 
 /// Counts the sockets that are open, in all and for each key.
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl Drop for Slot {
 mod tests {
     use std::sync::Arc;
 
-    use crate::serve::stream::sockets::{Full, Sockets};
+    use crate::stream::sockets::{Full, Sockets};
 
     #[test]
     fn places_are_counted_for_each_client_and_in_all() {

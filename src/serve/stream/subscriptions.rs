@@ -1,13 +1,13 @@
 //! The subscriptions of one socket and how far each has been served. Holds numbers of events only; the events are in the ring.
 
-use crate::serve::sec::tables::SecTables;
+use crate::sec::tables::SecTables;
 use jiff::Timestamp;
 
-use crate::serve::http::problem::Code;
-use crate::serve::stream::Stream;
-use crate::serve::stream::filter::Filter;
-use crate::serve::stream::frames;
-use crate::serve::stream::frames::Subscribe;
+use crate::http::problem::Code;
+use crate::stream::Stream;
+use crate::stream::filter::Filter;
+use crate::stream::frames;
+use crate::stream::frames::Subscribe;
 
 /// Subscriptions of one socket.
 pub const MAX_SUBSCRIPTIONS: usize = 10;

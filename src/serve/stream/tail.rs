@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::error::{Error, Result};
-use crate::serve::stream::Stream;
-use crate::serve::stream::item::Item;
-use crate::serve::stream::ring::IsOtherLog;
-use crate::store::{EventTail, REPLAY};
+use crate::stream::Stream;
+use crate::stream::item::Item;
+use crate::stream::ring::IsOtherLog;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::{EventTail, REPLAY};
 
 /// How often the log is looked at. Publishers are asked every few seconds at the most.
 const LOOK: Duration = Duration::from_millis(250);

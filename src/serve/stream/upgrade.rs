@@ -7,14 +7,14 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::Response;
 
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::query::Query;
-use crate::serve::http::request_id::RequestId;
-use crate::serve::http::response::problem_response;
-use crate::serve::stream::Stream;
-use crate::serve::stream::session;
-use crate::serve::stream::session::Entrance;
-use crate::store::Scope;
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::query::Query;
+use crate::http::request_id::RequestId;
+use crate::http::response::problem_response;
+use crate::stream::Stream;
+use crate::stream::session;
+use crate::stream::session::Entrance;
+use pubdata_store::Scope;
 
 /// The most that is read of a message. Less is taken (`session`): what is read to its end can be answered.
 const READ_LIMIT: usize = 256 << 10;

@@ -2,19 +2,19 @@
 
 use serde_json::value::RawValue;
 
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::serve::tax::body_address::{ADDRESS, location_of};
-use crate::serve::tax::dates::date_of;
-use crate::serve::tax::fields::Fields;
-use crate::serve::tax::goods::Category;
-use crate::serve::tax::limits::{MAX_ITEMS, batch_too_large};
-use crate::serve::tax::lookup::{Found, Terms, look_up};
-use crate::serve::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_RELEASE;
+use crate::http::problem::Result;
+use crate::json::Json;
+use crate::tax::body_address::{ADDRESS, location_of};
+use crate::tax::dates::date_of;
+use crate::tax::fields::Fields;
+use crate::tax::goods::Category;
+use crate::tax::limits::{MAX_ITEMS, batch_too_large};
+use crate::tax::lookup::{Found, Terms, look_up};
+use crate::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",

@@ -2,9 +2,9 @@
 
 use super::fields::Fields;
 use super::location::{Asked, Location};
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::problem::Result;
-use crate::serve::place::zips::Zips;
+use crate::http::endpoint::Call;
+use crate::http::problem::Result;
+use crate::place::zips::Zips;
 
 /// Fields of an address.
 pub const ADDRESS: [&str; 7] = ["address", "street", "city", "state", "zip", "county_fips", "unincorporated"];

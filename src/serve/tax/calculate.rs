@@ -1,25 +1,25 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
 
 use super::body_address::{ADDRESS, location_of};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::tax::calculation::{Taxed, rounded};
-use crate::serve::tax::candidate::Candidate;
-use crate::serve::tax::dates::date_of;
-use crate::serve::tax::fields::Fields;
-use crate::serve::tax::figures::{write_cents, write_known};
-use crate::serve::tax::goods::{CLASSES, Category, SHIPPING, unread_notice};
-use crate::serve::tax::invoice::Invoice;
-use crate::serve::tax::location::Location;
-use crate::serve::tax::lookup::{Found, RULE_NOT_READ, Terms, look_up};
-use crate::serve::tax::rate::describe;
-use crate::serve::tax::sale::{Basis, Bearing, Outcome};
-use crate::serve::tax::table::rates::Class as TaxClass;
-use crate::serve::tax::table::{STATES, TaxTables};
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_RELEASE;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::tax::calculation::{Taxed, rounded};
+use crate::tax::candidate::Candidate;
+use crate::tax::dates::date_of;
+use crate::tax::fields::Fields;
+use crate::tax::figures::{write_cents, write_known};
+use crate::tax::goods::{CLASSES, Category, SHIPPING, unread_notice};
+use crate::tax::invoice::Invoice;
+use crate::tax::location::Location;
+use crate::tax::lookup::{Found, RULE_NOT_READ, Terms, look_up};
+use crate::tax::rate::describe;
+use crate::tax::sale::{Basis, Bearing, Outcome};
+use crate::tax::table::rates::Class as TaxClass;
+use crate::tax::table::{STATES, TaxTables};
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
@@ -82,7 +82,7 @@ impl Origin {
         let names_only_state = fields.has("state") && !["zip", "address", "city"].iter().any(|field| fields.has(field));
         if names_only_state {
             let state = fields.text("state", 200)?;
-            let state = crate::serve::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?;
+            let state = crate::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?;
             return state.map(Self::State).ok_or_else(|| fields.missing("state"));
         }
         location_of(call, fields).map(|location| Self::Place(Box::new(location)))
@@ -112,7 +112,7 @@ struct Answer<'s, 'a> {
 }
 
 impl Answer<'_, '_> {
-    fn write(&self, json: &mut Json, manifest: &crate::store::Manifest, terms: &Terms<'_>) {
+    fn write(&self, json: &mut Json, manifest: &pubdata_store::Manifest, terms: &Terms<'_>) {
         let tax = self.sale.known_tax();
         let charged: i64 = self.invoice.lines.iter().map(|line| line.amount).sum::<i64>() + self.invoice.shipping;
         let taxable: i64 = self.sale.taxed.iter().map(|taxed| taxed.taxable).sum();
@@ -266,7 +266,7 @@ impl Answer<'_, '_> {
         if let Some(cap) = call.contracts().get(STATES).and_then(|contract| contract.value("state", state)?.note("cap")) {
             meta.notice("CAPS_NOT_MODELLED", format!("In {state} {cap}: the cap is not applied."));
         }
-        let is_used = |rule: &&crate::serve::tax::table::taxability::Rule<'_>| invoice.shipping != 0 || rule.class() != SHIPPING;
+        let is_used = |rule: &&crate::tax::table::taxability::Rule<'_>| invoice.shipping != 0 || rule.class() != SHIPPING;
         if let Some(message) = unread_notice(self.sale.rules.iter().filter(is_used).copied()) {
             meta.notice(RULE_NOT_READ, message);
         }
@@ -287,7 +287,7 @@ impl Answer<'_, '_> {
     /// Whether a charge is taxed by the state's rule that is also for goods that are not.
     fn is_delivery_mixed(&self) -> bool {
         let delivery = self.sale.items.len() - 1;
-        let is_untaxed = |(index, line): (usize, &crate::serve::tax::invoice::Line)| line.amount != 0 && !self.sale.is_taxed(index);
+        let is_untaxed = |(index, line): (usize, &crate::tax::invoice::Line)| line.amount != 0 && !self.sale.is_taxed(index);
         self.sale.delivery.basis == Basis::State && self.sale.is_taxed(delivery) && self.invoice.lines.iter().enumerate().any(is_untaxed)
     }
 }

@@ -1,11 +1,11 @@
 //! What a set of jurisdictions charges on a day: its rates, one by one and together.
 
-use crate::canonical::state;
-use crate::serve::tax::goods::{Category, Goods, NO_RULE, StateRules};
-use crate::serve::tax::search::{Hit, Search};
-use crate::serve::tax::table::boundaries::Jurisdictions;
-use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
-use crate::serve::tax::table::taxability::{Level, Rule, Says};
+use crate::tax::goods::{Category, Goods, NO_RULE, StateRules};
+use crate::tax::search::{Hit, Search};
+use crate::tax::table::boundaries::Jurisdictions;
+use crate::tax::table::rates::{Class as TaxClass, Rates};
+use crate::tax::table::taxability::{Level, Rule, Says};
+use pubdata_core::canonical::state;
 
 /// One set of jurisdictions that a place may lie in.
 #[derive(Debug, Default)]

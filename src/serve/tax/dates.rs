@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::serve::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Problem, Result};
 
 /// Reads a date; the present day when none is given.
 ///

@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::http::{nearest, object};
+use crate::http::problem::{Code, Problem, Result};
+use crate::http::{nearest, object};
 
 /// An object whose fields are all known.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ fn units_of(text: &str, scale: u8) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::tax::fields::units_of;
+    use crate::tax::fields::units_of;
 
     #[test]
     fn numbers_are_read_to_the_digit() {

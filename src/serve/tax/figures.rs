@@ -1,6 +1,6 @@
 //! Writes rates and amounts as JSON, to the digit.
 
-use crate::serve::json::{Json, Trim};
+use crate::json::{Json, Trim};
 
 /// Decimals of a rate.
 const RATE_SCALE: u8 = 6;

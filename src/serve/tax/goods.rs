@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::serve::json::{Json, Trim};
-use crate::serve::tax::figures::write_known;
-use crate::serve::tax::table::taxability::{Level, Price, Rule, Taxability};
+use crate::json::{Json, Trim};
+use crate::tax::figures::write_known;
+use crate::tax::table::taxability::{Level, Price, Rule, Taxability};
 
 /// What is bought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! A sale as asked: what is sold, delivered and exempt, read from the body and turned into cents.
 
-use crate::serve::http::problem::Result;
-use crate::serve::tax::calculation::{Rounding, rounded};
-use crate::serve::tax::fields::Fields;
-use crate::serve::tax::goods::Category;
-use crate::serve::tax::table::taxability::Price;
+use crate::http::problem::Result;
+use crate::tax::calculation::{Rounding, rounded};
+use crate::tax::fields::Fields;
+use crate::tax::goods::Category;
+use crate::tax::table::taxability::Price;
 
 /// The most lines of a sale.
 const MAX_LINES: usize = 500;

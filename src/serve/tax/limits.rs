@@ -1,6 +1,6 @@
 //! How much one request may ask for.
 
-use crate::serve::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem};
 
 /// The most items of a batch, and lines of a sale.
 pub const MAX_ITEMS: usize = 100;

@@ -1,9 +1,9 @@
 //! What is known of each state's sales tax as a whole, for coverage.
 
-use crate::canonical::state;
-use crate::serve::json::Json;
-use crate::serve::place::reach::Population;
-use crate::serve::tax::table::TaxTables;
+use crate::json::Json;
+use crate::place::reach::Population;
+use crate::tax::table::TaxTables;
+use pubdata_core::canonical::state;
 
 impl TaxTables {
     /// Writes the states, each with its people.

@@ -1,12 +1,12 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
-use crate::canonical::address::{Address, city, city_key};
-use crate::canonical::line::parse_line;
-use crate::canonical::state::{self, usps};
-use crate::canonical::street::parse_street;
-use crate::serve::http::meta::Notice;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::place::zips::Zips;
+use crate::http::meta::Notice;
+use crate::http::problem::{Code, Problem, Result};
+use crate::place::zips::Zips;
+use pubdata_core::canonical::address::{Address, city, city_key};
+use pubdata_core::canonical::line::parse_line;
+use pubdata_core::canonical::state::{self, usps};
+use pubdata_core::canonical::street::parse_street;
 
 /// An address as a caller writes it.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,22 +1,22 @@
 //! From a place and a day to its rates: how the state taxes decides where to look, and what could not be found out is said.
 
-use crate::serve::tax::table::TaxTables;
+use crate::tax::table::TaxTables;
 use jiff::civil::Date;
 
-use crate::provenance::Snapshot;
-use crate::serve::days;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Notice;
-use crate::serve::http::problem::not_published;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::tax::candidate::Candidate;
-use crate::serve::tax::goods::{Category, percent, unread_notice};
-use crate::serve::tax::location::Location;
-use crate::serve::tax::search::{Level, Matches, Search};
-use crate::serve::tax::table::boundaries::Jurisdictions;
-use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
-use crate::serve::tax::table::taxability::Rule;
-use crate::store::Manifest;
+use crate::days;
+use crate::http::endpoint::Call;
+use crate::http::meta::Notice;
+use crate::http::problem::not_published;
+use crate::http::problem::{Code, Problem, Result};
+use crate::tax::candidate::Candidate;
+use crate::tax::goods::{Category, percent, unread_notice};
+use crate::tax::location::Location;
+use crate::tax::search::{Level, Matches, Search};
+use crate::tax::table::boundaries::Jurisdictions;
+use crate::tax::table::rates::{Class as TaxClass, Rates};
+use crate::tax::table::taxability::Rule;
+use pubdata_core::provenance::Snapshot;
+use pubdata_store::Manifest;
 
 /// Which of several rates of a place is answered first. The lowest is what the Streamlined agreement (section 305) has for sellers who know only the ZIP code.
 const CHOICE: Choice = Choice::Lowest;

@@ -21,11 +21,11 @@ mod search;
 pub mod table;
 pub mod write;
 
-use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Tag};
-use crate::serve::release::loaded::Tables;
-use crate::serve::release::part_reader::PartReader;
+use crate::http::endpoint::{Family, Tag};
+use crate::release::loaded::Tables;
+use crate::release::part_reader::PartReader;
 use futures_util::FutureExt;
+use pubdata_core::error::Result;
 use table::TaxTables;
 
 /// What the route table takes.

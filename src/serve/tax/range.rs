@@ -1,21 +1,21 @@
 //! The lowest and highest rate that somewhere in a ZIP code has: a ZIP code alone has no one rate.
 
-use crate::serve::days;
-use crate::serve::place::zips::Zips;
+use crate::days;
+use crate::place::zips::Zips;
 use jiff::civil::Date;
 
-use crate::canonical::address::Address;
-use crate::canonical::state::usps;
-use crate::serve::http::endpoint::Call;
-use crate::serve::json::Json;
-use crate::serve::tax::candidate::Candidate;
-use crate::serve::tax::goods::{Category, Goods};
-use crate::serve::tax::location::Location;
-use crate::serve::tax::lookup::{coverage, coverage_of_day, is_incomplete};
-use crate::serve::tax::search::Search;
-use crate::serve::tax::table::boundaries::Jurisdictions;
-use crate::serve::tax::write::write_rate_stamp;
-use crate::store::Manifest;
+use crate::http::endpoint::Call;
+use crate::json::Json;
+use crate::tax::candidate::Candidate;
+use crate::tax::goods::{Category, Goods};
+use crate::tax::location::Location;
+use crate::tax::lookup::{coverage, coverage_of_day, is_incomplete};
+use crate::tax::search::Search;
+use crate::tax::table::boundaries::Jurisdictions;
+use crate::tax::write::write_rate_stamp;
+use pubdata_core::canonical::address::Address;
+use pubdata_core::canonical::state::usps;
+use pubdata_store::Manifest;
 
 const GENERAL: Goods = Goods { category: Category::General, price: None };
 

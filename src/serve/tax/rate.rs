@@ -1,18 +1,18 @@
 //! Answers `GET /v1/tax/rate`: the sales tax rate of a place on a day.
 
-use crate::canonical::state::usps;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::serve::place::zips::Zips;
-use crate::serve::tax::dates::date_of;
-use crate::serve::tax::goods::{CATEGORIES, Category};
-use crate::serve::tax::location::{Asked, Location};
-use crate::serve::tax::lookup::{Found, Terms, look_up};
-use crate::serve::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta};
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use crate::place::zips::Zips;
+use crate::tax::dates::date_of;
+use crate::tax::goods::{CATEGORIES, Category};
+use crate::tax::location::{Asked, Location};
+use crate::tax::lookup::{Found, Terms, look_up};
+use crate::tax::table::{BOUNDARIES, RATES, STATES, TAXABILITY};
+use pubdata_core::canonical::state::usps;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

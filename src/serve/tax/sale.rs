@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
-use crate::serve::tax::candidate::{Candidate, Known};
-use crate::serve::tax::goods::{Category, Goods, NO_RULE, SHIPPING};
-use crate::serve::tax::invoice::{Invoice, Line};
-use crate::serve::tax::table::rates::Class as TaxClass;
-use crate::serve::tax::table::taxability::{Level, Rule};
+use crate::http::problem::{Code, Problem, Result};
+use crate::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
+use crate::tax::candidate::{Candidate, Known};
+use crate::tax::goods::{Category, Goods, NO_RULE, SHIPPING};
+use crate::tax::invoice::{Invoice, Line};
+use crate::tax::table::rates::Class as TaxClass;
+use crate::tax::table::taxability::{Level, Rule};
 
 /// Goods of one category that bear the same rates, one for each component.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,23 +1,23 @@
 //! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code, ZIP code, named place; and, for states whose boundaries are not published here,
 //! the county and city by name.
 
-use crate::serve::http::endpoint::Call;
-use crate::serve::tax::table::STATES;
+use crate::http::endpoint::Call;
+use crate::tax::table::STATES;
 use std::collections::BTreeMap;
 
-use crate::canonical::address::city_key;
-use crate::canonical::state;
-use crate::serve::json::Json;
-use crate::serve::place::zips::Zips;
-use crate::serve::tax::goods::StateRules;
-use crate::serve::tax::table::boundaries::{Boundaries, Jurisdictions};
-use crate::serve::tax::table::rates::{Class as TaxClass, Rates};
-use crate::serve::tax::table::rules::Rules;
-use crate::serve::tax::table::taxability::Taxability;
-use crate::serve::tax::table::{StateTax, TaxTables};
-use crate::store::Manifest;
+use crate::json::Json;
+use crate::place::zips::Zips;
+use crate::tax::goods::StateRules;
+use crate::tax::table::boundaries::{Boundaries, Jurisdictions};
+use crate::tax::table::rates::{Class as TaxClass, Rates};
+use crate::tax::table::rules::Rules;
+use crate::tax::table::taxability::Taxability;
+use crate::tax::table::{StateTax, TaxTables};
+use pubdata_core::canonical::address::city_key;
+use pubdata_core::canonical::state;
+use pubdata_store::Manifest;
 
-use crate::serve::tax::location::Location;
+use crate::tax::location::Location;
 
 /// A boundary record.
 #[derive(Debug, Clone, Copy)]
@@ -215,7 +215,7 @@ impl<'a> Search<'a> {
         let boundaries = self.state.boundaries.iter();
         let fits = boundaries.flat_map(|boundaries| boundaries.of_address(zip, &location.address).into_iter().map(move |fit| (boundaries, fit)));
         let on_day: Vec<_> = fits.filter(|(boundaries, fit)| !self.holding([Hit { boundaries, row: fit.row }]).is_empty()).collect();
-        let rank = |fit: &crate::serve::tax::table::addresses::Fit| (fit.is_whole_building, fit.width);
+        let rank = |fit: &crate::tax::table::addresses::Fit| (fit.is_whole_building, fit.width);
         let best = on_day.iter().map(|(_, fit)| rank(fit)).min()?;
         let hits = on_day.into_iter().filter(|(_, fit)| rank(fit) == best).map(|(boundaries, fit)| Hit { boundaries, row: fit.row });
         Some(Matches::of(Level::Address, distinct(hits)))

@@ -1,14 +1,14 @@
 //! Writes rates, amounts and where they come from as JSON. A rate that is not known is null, never zero.
 
-use crate::serve::json::Json;
-use crate::serve::tax::candidate::{Candidate, Component};
-use crate::serve::tax::figures::write_known;
-use crate::serve::tax::goods::{CLASSES, Category, Goods};
-use crate::serve::tax::lookup::{Found, Terms};
-use crate::serve::tax::search::Level;
-use crate::serve::tax::table::rates::Class as TaxClass;
-use crate::serve::tax::table::taxability::Rule;
-use crate::store::Manifest;
+use crate::json::Json;
+use crate::tax::candidate::{Candidate, Component};
+use crate::tax::figures::write_known;
+use crate::tax::goods::{CLASSES, Category, Goods};
+use crate::tax::lookup::{Found, Terms};
+use crate::tax::search::Level;
+use crate::tax::table::rates::Class as TaxClass;
+use crate::tax::table::taxability::Rule;
+use pubdata_store::Manifest;
 
 /// Writes the provenance object of a component's rate; false when the state's own record says it.
 pub fn write_rate_stamp(component: &Component<'_>, json: &mut Json, manifest: &Manifest) -> bool {

@@ -2,13 +2,13 @@
 
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS};
-use crate::serve::http::body::Body;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::OF_RELEASE;
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::http::body::Body;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::OF_RELEASE;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_store::Scope;
 
 /// The most items of a batch.
 const MAX_ITEMS: usize = 100;

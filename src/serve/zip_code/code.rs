@@ -1,11 +1,11 @@
 //! Finds the ZIP code that a request names.
 
 use super::record::{Chosen, Record};
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::{Coverage, Meta};
-use crate::serve::http::problem::{Code, Problem, Result, not_published};
-use crate::serve::place::zips::Zips;
-use crate::serve::tax::location::{wrong_zip, zip_of};
+use crate::http::endpoint::Call;
+use crate::http::meta::{Coverage, Meta};
+use crate::http::problem::{Code, Problem, Result, not_published};
+use crate::place::zips::Zips;
+use crate::tax::location::{wrong_zip, zip_of};
 
 pub const ZIPS: &str = "zip.zip";
 pub const COUNTIES: &str = "zip.county";

@@ -2,12 +2,12 @@
 
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS};
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::Meta;
-use crate::serve::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::serve::http::problem::Result;
-use crate::serve::json::Json;
-use crate::store::Scope;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::problem::Result;
+use crate::json::Json;
+use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",

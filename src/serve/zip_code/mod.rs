@@ -8,11 +8,11 @@ mod record;
 
 use futures_util::FutureExt;
 
-use crate::error::Result;
-use crate::serve::http::endpoint::{Family, Placeholder, Tag};
-use crate::serve::place::zips::Zips;
-use crate::serve::release::loaded::Tables;
-use crate::serve::release::part_reader::PartReader;
+use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::place::zips::Zips;
+use crate::release::loaded::Tables;
+use crate::release::part_reader::PartReader;
+use pubdata_core::error::Result;
 
 /// What the route table takes.
 pub static FAMILY: Family = Family {

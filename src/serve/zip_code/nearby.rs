@@ -1,17 +1,17 @@
 //! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
 
 use super::code::{ZIPS, find, published, scope};
-use crate::serve::http::cursor;
-use crate::serve::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::serve::http::meta::{Coverage, Meta, Page};
-use crate::serve::http::paging::Paging;
-use crate::store::Scope;
+use crate::http::cursor;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::{Coverage, Meta, Page};
+use crate::http::paging::Paging;
+use pubdata_store::Scope;
 
-use crate::serve::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::serve::http::problem::{Code, Problem, Result};
-use crate::serve::json::{Json, Trim};
-use crate::serve::place::distance::{distance_mi, within};
-use crate::serve::place::zips::Zips;
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::{Json, Trim};
+use crate::place::distance::{distance_mi, within};
+use crate::place::zips::Zips;
 
 const DEFAULT_RADIUS_MI: f64 = 10.0;
 

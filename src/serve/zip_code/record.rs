@@ -1,14 +1,14 @@
 //! Writes a ZIP code with the fields that the caller chose, and the records that they were made from.
 
-use crate::serve::geo::area::{Area, AreaKind};
-use crate::serve::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
-use crate::serve::geo::tables::Geo;
-use crate::serve::http::endpoint::Call;
-use crate::serve::http::meta::Meta;
-use crate::serve::json::Json;
-use crate::serve::place::zips::Zips;
-use crate::serve::tax::figures::write_rate;
-use crate::serve::tax::range::{Range, range_of_zip};
+use crate::geo::area::{Area, AreaKind};
+use crate::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
+use crate::geo::tables::Geo;
+use crate::http::endpoint::Call;
+use crate::http::meta::Meta;
+use crate::json::Json;
+use crate::place::zips::Zips;
+use crate::tax::figures::write_rate;
+use crate::tax::range::{Range, range_of_zip};
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]

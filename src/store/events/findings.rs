@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::error::{IoExt, Result};
-use crate::ids::Digest;
-use crate::issue::Issue;
-use crate::store::{Home, append_lines};
+use crate::{Home, append_lines};
+use pubdata_core::error::{IoExt, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::Issue;
 
 /// Findings beyond this size go to a second file, which is replaced.
 const FILE_BYTES: u64 = 8 << 20;

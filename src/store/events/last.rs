@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::{Line, segments};
-use crate::error::{IoExt, Result};
-use crate::store::Home;
+use crate::Home;
+use pubdata_core::error::{IoExt, Result};
 
 /// How much of a segment's end is read: many events, which have some hundred bytes each.
 const TAIL_BYTES: u64 = 1 << 18;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{EVENT_FORMAT_VERSION, Event, EventKind, Feed, Line, StreamFiling, segments};
-use crate::error::{Error, ErrorKind, IoExt, Result};
-use crate::ids::AccessionNumber;
-use crate::store::{Home, durable};
+use crate::{Home, durable};
+use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::ids::AccessionNumber;
 
 /// A segment that has grown so large gets a successor.
 const SEGMENT_BYTES: u64 = 8 << 20;

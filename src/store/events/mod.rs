@@ -142,8 +142,8 @@ fn first_seq_of(path: &std::path::Path) -> Option<u64> {
 }
 
 /// The segments of a log in order; none when there is no log.
-fn segments(folder: &std::path::Path) -> crate::error::Result<Vec<(u64, std::path::PathBuf)>> {
-    use crate::error::IoExt;
+fn segments(folder: &std::path::Path) -> pubdata_core::error::Result<Vec<(u64, std::path::PathBuf)>> {
+    use pubdata_core::error::IoExt;
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.at("read folder", folder)?,

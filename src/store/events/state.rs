@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Feed;
-use crate::error::{Error, IoExt, Result};
-use crate::store::{Home, durable};
+use crate::{Home, durable};
+use pubdata_core::error::{Error, IoExt, Result};
 
-pub(in crate::store) const STATE_FORMAT_VERSION: u32 = 1;
+pub(crate) const STATE_FORMAT_VERSION: u32 = 1;
 
 /// Days that are remembered as reconciled.
 const DAYS: usize = 100;

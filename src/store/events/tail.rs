@@ -5,8 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use super::{EVENT_FORMAT_VERSION, Event, Line, segments};
-use crate::error::{Error, IoExt, Result};
-use crate::store::Home;
+use crate::Home;
+use pubdata_core::error::{Error, IoExt, Result};
 
 /// Reads the log of a home from its oldest event on, and then what is added to it. Never writes.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "the figures are exact")]
 
-use crate::serve::geo::compare::{Comparison, Side, compare_estimates};
+use crate::geo::compare::{Comparison, Side, compare_estimates};
 
 fn published(value: i64, moe: i64) -> Side<'static> {
     Side { value: Some(value * 10), moe: Some(moe * 10), moe_status: "published" }
@@ -36,10 +36,10 @@ fn handbook_figures_give_the_handbook_margins() {
     assert_eq!((change.difference, change.significant_at_90), (Some(41_280), Some(false)));
     // sqrt(3,860² + 4,047²), and with the margin 99,234 of 39,401,560 a standard error of 60,325.
     assert_eq!(change.difference_moe.unwrap().round(), 55_927.0);
-    assert_eq!((99_234.0 / crate::serve::geo::compare::Z_90).round(), 60_325.0);
+    assert_eq!((99_234.0 / crate::geo::compare::Z_90).round(), 60_325.0);
     // Sum of 39,401,560 ± 99,234 and 33,385,649 ± 77,920: standard error 76,699; the difference has the same.
     let pair = compare_estimates(published(39_401_560, 99_234), published(33_385_649, 77_920));
-    assert_eq!((pair.difference_moe.unwrap() / 10.0 / crate::serve::geo::compare::Z_90).round(), 76_699.0);
+    assert_eq!((pair.difference_moe.unwrap() / 10.0 / crate::geo::compare::Z_90).round(), 76_699.0);
     assert_eq!((pair.difference, pair.significant_at_90), (Some(60_159_110), Some(true)));
 }
 

@@ -11,11 +11,11 @@ use axum::routing::get;
 use jiff::Timestamp;
 use tower::ServiceExt;
 
-use crate::contract::Contracts;
-use crate::serve::http::middleware::guard_page;
-use crate::serve::http::service::Service;
-use crate::serve::settings::{Limits, ServeSettings};
-use crate::store::Plans;
+use crate::http::middleware::guard_page;
+use crate::http::service::Service;
+use crate::settings::{Limits, ServeSettings};
+use pubdata_core::contract::Contracts;
+use pubdata_store::Plans;
 
 /// Asks a handler behind the front for the status and the code of its problem, its text, and when to ask again.
 async fn asked(limits: Limits, path: &str) -> (u16, String, String, Option<String>) {

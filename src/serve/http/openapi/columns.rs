@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::names;
-use crate::contract::{Contracts, Physical};
+use pubdata_core::contract::{Contracts, Physical};
 
 /// Replaces each `{"$column": "dataset/column"}` by what the contract says of the column.
 pub fn resolve(value: &mut Value, contracts: &Contracts) {

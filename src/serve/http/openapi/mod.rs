@@ -16,7 +16,7 @@ use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
 use super::problem::{CODES, Code};
 use super::response::{CSV, JSON_LD, PARQUET};
-use crate::contract::Contracts;
+use pubdata_core::contract::Contracts;
 
 /// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
 pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {

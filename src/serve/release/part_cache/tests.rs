@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::ids::{Digest, ReleaseId};
-use crate::serve::index::file::Column;
-use crate::serve::release::part_cache::{CachedPart, PartCache};
-use crate::store::{Copies, DatasetEntry, Home, Manifest, Part, PartReport, Releases};
+use crate::index::file::Column;
+use crate::release::part_cache::{CachedPart, PartCache};
+use pubdata_core::error::Result;
+use pubdata_core::ids::{Digest, ReleaseId};
+use pubdata_store::{Copies, DatasetEntry, Home, Manifest, Part, PartReport, Releases};
 
 static READ: AtomicUsize = AtomicUsize::new(0);
 

@@ -7,8 +7,8 @@ use arrow::datatypes::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64
 use proptest::prelude::*;
 
 use super::*;
-use crate::ids::Digest;
-use crate::store::{Copies, PartReport};
+use pubdata_core::ids::Digest;
+use pubdata_store::{Copies, PartReport};
 
 #[derive(Debug)]
 struct Sample;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use arrow::array::Date32Array;
 
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::sec::filing_dates::{Dated, FilingDates, FilingFilter};
+use crate::release::dictionary::DictionaryColumn;
+use crate::sec::filing_dates::{Dated, FilingDates, FilingFilter};
 
 fn dates() -> FilingDates {
     let part = |filings: &[(u64, &str, i32)]| {

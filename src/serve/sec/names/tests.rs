@@ -1,6 +1,6 @@
 //! Which registrants a search finds, by which kind of match, and in which order.
 
-use crate::serve::sec::names::{Named, Names};
+use crate::sec::names::{Named, Names};
 
 /// Name, former names, position in the list of tickers.
 const REGISTRANTS: [(&str, &[&str], Option<u32>); 19] = [

@@ -1,6 +1,6 @@
 //! Checks the tax of a sale on figures worked out by hand, and on random sales against the agreement's own words.
 
-use crate::serve::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
+use crate::tax::calculation::{Item, Rounding, Sale, calculate, rounded};
 use proptest::prelude::*;
 
 /// The state and its local jurisdictions.

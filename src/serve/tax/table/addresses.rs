@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use crate::canonical::address::{Address, AddressKind};
-use crate::error::{Error, Result};
+use pubdata_core::canonical::address::{Address, AddressKind};
+use pubdata_core::error::{Error, Result};
 
 /// Address ranges: sorted by ZIP code and street, 28 bytes each.
 #[derive(Debug, Default)]
@@ -185,8 +185,8 @@ fn plain(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::street::parse_street;
-    use crate::serve::tax::table::addresses::{Addresses, Parity, Record, Unit};
+    use crate::tax::table::addresses::{Addresses, Parity, Record, Unit};
+    use pubdata_core::canonical::street::parse_street;
 
     fn found(addresses: &Addresses, line: &str) -> Vec<u32> {
         let mut fits = addresses.holding(37_072, &parse_street(line));

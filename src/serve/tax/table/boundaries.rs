@@ -6,18 +6,18 @@ use std::collections::HashMap;
 use arrow::array::{Array, Date32Array};
 use bytes::Bytes;
 
-use crate::canonical::address::{Address, city_key};
-use crate::error::{Error, Result};
-use crate::serve::json::Json;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::provenance::ProvenanceWriter;
-use crate::serve::release::row_sources::RowSources;
-use crate::serve::release::table::{Table, TextLists, Texts};
-use crate::serve::tax::table::addresses::{Addresses, Parity, Record, Unit};
-use crate::serve::tax::table::ids::Ids;
-use crate::serve::tax::table::interval_index::{IntervalIndex, Span};
-use crate::serve::tax::table::rates::Class;
-use crate::store::{Manifest, Part};
+use crate::json::Json;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::provenance::ProvenanceWriter;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, TextLists, Texts};
+use crate::tax::table::addresses::{Addresses, Parity, Record, Unit};
+use crate::tax::table::ids::Ids;
+use crate::tax::table::interval_index::{IntervalIndex, Span};
+use crate::tax::table::rates::Class;
+use pubdata_core::canonical::address::{Address, city_key};
+use pubdata_core::error::{Error, Result};
+use pubdata_store::{Manifest, Part};
 
 #[rustfmt::skip]
 const COLUMNS: [&str; 26] = [
@@ -136,7 +136,7 @@ impl Boundaries {
     }
 
     /// Address ranges that hold an address.
-    pub fn of_address(&self, zip: u32, address: &Address) -> Vec<crate::serve::tax::table::addresses::Fit> {
+    pub fn of_address(&self, zip: u32, address: &Address) -> Vec<crate::tax::table::addresses::Fit> {
         self.addresses.holding(zip, address)
     }
 

@@ -1,6 +1,6 @@
 //! Record ids of millions of rows in little memory: each is kept as what differs from the one before it. Reading one unpacks up to sixteen.
 
-use crate::error::{Error, Result};
+use pubdata_core::error::{Error, Result};
 
 /// Every so many ids one is written in full.
 const BLOCK: usize = 16;
@@ -58,7 +58,7 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::tax::table::ids::Ids;
+    use crate::tax::table::ids::Ids;
 
     #[test]
     fn ids_come_back_as_they_were() {

@@ -48,7 +48,7 @@ impl IntervalIndex {
 
 #[cfg(test)]
 mod tests {
-    use crate::serve::tax::table::interval_index::{IntervalIndex, Span};
+    use crate::tax::table::interval_index::{IntervalIndex, Span};
     use proptest::prelude::*;
 
     proptest! {

@@ -8,18 +8,18 @@ pub mod rates;
 pub mod rules;
 pub mod taxability;
 
-use crate::serve::release::loaded::Release;
+use crate::release::loaded::Release;
 use std::collections::BTreeMap;
 
-use crate::serve::tax::table::boundaries::Builder;
+use crate::tax::table::boundaries::Builder;
 use boundaries::Boundaries;
 use rates::Rates;
 use rules::Rules;
 use taxability::Taxability;
 
-use crate::error::{Error, Result};
-use crate::serve::release::part_reader::PartReader;
-use crate::store::Part;
+use crate::release::part_reader::PartReader;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 pub const STATES: &str = "tax.state";
 pub const RATES: &str = "tax.rate";

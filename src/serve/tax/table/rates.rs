@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use bytes::Bytes;
 
-use crate::canonical::address::city_key;
-use crate::error::{Error, Result};
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_provenance::PartProvenance;
-use crate::serve::release::table::{Table, Texts};
-use crate::store::Part;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_provenance::PartProvenance;
+use crate::release::table::{Table, Texts};
+use pubdata_core::canonical::address::city_key;
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 /// Class of a jurisdiction: what rates and boundaries are joined by beside the code. Publishers have several type codes for districts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,11 +3,11 @@
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_provenance::PartProvenance;
-use crate::serve::release::table::{Table, Texts};
-use crate::store::Part;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_provenance::PartProvenance;
+use crate::release::table::{Table, Texts};
+use pubdata_core::error::Result;
+use pubdata_store::Part;
 
 /// How each state taxes sales, sorted by state.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Rules {
             coverages: table.words("coverage")?,
             methods: table.words("method")?,
             sourcings: table.words("sourcing")?,
-            rates: crate::serve::tax::table::rates::millionths(&table, "state_rate")?,
+            rates: crate::tax::table::rates::millionths(&table, "state_rate")?,
             sourcing_rules: table.texts("sourcing_rule")?,
             sourcing_citations: table.texts("sourcing_citation")?,
             sourcing_pages: table.texts("sourcing_page")?,
@@ -57,7 +57,7 @@ impl Rules {
 
     /// The state's own rate in millionths, where no file of jurisdictions has it.
     pub fn rate(&self, row: usize) -> Option<i64> {
-        crate::serve::tax::table::rates::rate_at(&self.rates, row)
+        crate::tax::table::rates::rate_at(&self.rates, row)
     }
 
     /// From when the rule is known to hold, in days since 1970-01-01.

@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 use super::TAXABILITY;
 use super::rates::{millionths, rate_at};
-use crate::error::{Error, Result};
-use crate::serve::release::dictionary::DictionaryColumn;
-use crate::serve::release::part_provenance::PartProvenance;
-use crate::serve::release::table::{Table, Texts};
-use crate::store::Part;
+use crate::release::dictionary::DictionaryColumn;
+use crate::release::part_provenance::PartProvenance;
+use crate::release::table::{Table, Texts};
+use pubdata_core::error::{Error, Result};
+use pubdata_store::Part;
 
 /// A level of government.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Price {
 
     /// Cents of a piece, in whole.
     pub fn of_piece(self) -> i64 {
-        crate::serve::tax::calculation::rounded(i128::from(self.cents) * 1_000_000, i128::from(self.quantity))
+        crate::tax::calculation::rounded(i128::from(self.cents) * 1_000_000, i128::from(self.quantity))
     }
 
     /// Cents of the line that are at most so many for each piece.
@@ -140,7 +140,7 @@ impl Price {
 
     /// Cents of the line that are above so many for each piece.
     fn above(self, threshold: i64) -> i64 {
-        let below = crate::serve::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
+        let below = crate::tax::calculation::rounded(i128::from(threshold) * i128::from(self.quantity), 1_000_000);
         (self.cents - below).max(0)
     }
 }
@@ -224,7 +224,7 @@ impl<'a> Rule<'a> {
     }
 
     /// Writes the provenance object of the rule.
-    pub fn write_provenance(&self, json: &mut crate::serve::json::Json, manifest: &crate::store::Manifest) {
+    pub fn write_provenance(&self, json: &mut crate::json::Json, manifest: &pubdata_store::Manifest) {
         self.table.provenance.write(json, manifest, self.row);
     }
 

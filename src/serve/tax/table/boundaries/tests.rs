@@ -1,6 +1,6 @@
 //! The bounds on memory and time that a state with two million boundary records must keep.
 
-use crate::serve::tax::table::boundaries::*;
+use crate::tax::table::boundaries::*;
 
 /// As many records as the largest published file has, with ids as long as they are published.
 #[test]

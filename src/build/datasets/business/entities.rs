@@ -1,0 +1,336 @@
+//! The rows of `business.entity`, one per entity of a registry. Streets that may be a person's and numbers that may be a tax identification
+//! number are left out.
+
+use std::borrow::Cow;
+
+use polars::prelude::*;
+
+use super::ENTITY;
+use super::ids::{entity_id, record_id};
+use super::names::{ORGANIZATION, PartyColumns, has_designator};
+use super::rows::Rows;
+use super::settings::{NUMBER, Settings};
+use super::source_fields;
+use super::texts::{Texts, constant, state, strings};
+use crate::datasets::Context;
+use crate::datasets::context::finding;
+use crate::normalise::{Day, Rejects, day_from_pattern, pointers, without_time};
+use pubdata_core::canonical;
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::error::Result;
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::provenance::POINTERS;
+
+const ADDRESS: &[&str] = &["line1", "line2", "city", "state", "zip", "zip4", "country"];
+/// `THE LLC`, `THE CORPORATION`: addressees that are the entity itself.
+const WHOLE_NAMES: &[&str] =
+    &["LLC", "CORP", "CORPORATION", "COMPANY", "CO", "PARTNERSHIP", "LIMITED LIABILITY COMPANY", "LIMITED PARTNERSHIP", "LP", "LLP", "PLLC", "PC"];
+/// Years of annual reports that a record may hold.
+pub(super) const REPORTS: std::ops::RangeInclusive<u8> = 1..=3;
+
+/// The entities and what was found about them.
+pub(super) struct Entities {
+    pub frame: DataFrame,
+    /// By row of [`Rows::entities`]; none for one that is set aside.
+    pub ids: Vec<Option<String>>,
+    pub issues: Vec<Issue>,
+}
+
+/// Builds the table of entities.
+pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> Result<Entities> {
+    let frame = without_streets_of_addressees(with_role_addresses(settings, rows)?)?;
+    let mut reader = Reader {
+        settings,
+        bucket: context.bucket(),
+        texts: Texts(&frame),
+        height: frame.height(),
+        rejects: Rejects::new(frame.height()),
+        warnings: Vec::new(),
+    };
+    let numbers = reader.numbers();
+    let names = reader.names();
+    let ids: Vec<Option<String>> = numbers.iter().map(|number| number.as_deref().map(|number| entity_id(&settings.state, number))).collect();
+    let mut columns = reader.columns(&numbers, &names, &ids)?;
+    columns.push(source_fields::column(context.declaration, settings, &reader.texts)?);
+    let Reader { rejects, warnings, .. } = reader;
+    let is_kept = rejects.kept();
+    let mut issues = Vec::new();
+    let numbers_of_row = if warnings.is_empty() && is_kept.all() { Vec::new() } else { pointers(&frame, POINTERS)? };
+    let mut add = |row: usize, code: &str, severity: Severity, detail: String| {
+        let mut issue = finding(code, severity, ENTITY, &record_id(ids[row].as_deref()), detail);
+        issue.pointer = numbers_of_row[row].as_deref().and_then(|numbers| context.resolve(numbers).into_iter().next());
+        issues.push(issue);
+    };
+    for (row, code, detail) in rejects.iter() {
+        add(row, code, Severity::Quarantine, detail.to_owned());
+    }
+    for (row, code, detail) in warnings {
+        add(row, code, Severity::Warning, detail);
+    }
+    let ids = ids.into_iter().zip(is_kept.iter()).map(|(id, is_kept)| id.filter(|_| is_kept == Some(true))).collect();
+    Ok(Entities { frame: DataFrame::new(frame.height(), columns)?.filter(&is_kept)?, ids, issues })
+}
+
+/// Adds the columns of addresses and agent that stand in rows of their own, by the role of the row.
+fn with_role_addresses(settings: &Settings, rows: &Rows) -> Result<DataFrame> {
+    let mut frame = rows.entities.clone();
+    let Some(roles) = Texts(&rows.parties).column("party_title").filter(|_| settings.is_row_per_party) else { return Ok(frame) };
+    let has_role = |row: usize, role: &str| roles.get(row).and_then(|title| settings.party_roles.get(title)).is_some_and(|known| known == role);
+    for role in ["principal", "mailing", "agent"] {
+        let first = |rows: &Vec<usize>| rows.iter().find(|row| has_role(**row, role)).map(|row| *row as IdxSize);
+        let found: IdxCa = rows.parties_of.iter().map(first).collect();
+        if found.null_count() == found.len() {
+            continue;
+        }
+        for column in rows.parties.columns() {
+            if let Some(part) = column.name().strip_prefix("party_").filter(|part| *part != "title") {
+                frame.with_column(column.take(&found)?.with_name(format!("{role}_{part}").into()))?;
+            }
+        }
+    }
+    Ok(frame)
+}
+
+/// Nulls the street of a mailing address that is a named addressee's who is, or may be, a person: neither a certain organisation nor the entity itself.
+fn without_streets_of_addressees(mut frame: DataFrame) -> Result<DataFrame> {
+    let texts = Texts(&frame);
+    let Some(addressees) = texts.column("mailing_name") else { return Ok(frame) };
+    let columns = PartyColumns::new(&texts, "mailing");
+    let is_own = |row: usize, addressee: &str| {
+        let (addressee, own) = (canonical::name::organization(addressee), texts.cell("name", row).map(canonical::name::organization));
+        own.is_some_and(|own| own.normalized == addressee.normalized) || WHOLE_NAMES.contains(&addressee.normalized.as_str())
+    };
+    let is_public = |(row, addressee): (usize, Option<&str>)| addressee.is_none_or(|addressee| is_own(row, addressee) || columns.organization(row).is_some());
+    let is_public: BooleanChunked = addressees.iter().enumerate().map(is_public).collect();
+    let streets = ["mailing_line1", "mailing_line2"].into_iter().filter_map(|name| frame.column(name).ok());
+    let masked: Vec<Column> = streets.map(|column| only_where(column, &is_public)).collect::<Result<_>>()?;
+    for column in masked {
+        frame.with_column(column)?;
+    }
+    Ok(frame)
+}
+
+struct Reader<'f> {
+    settings: &'f Settings,
+    bucket: &'f str,
+    texts: Texts<'f>,
+    height: usize,
+    rejects: Rejects,
+    /// Row, code and detail.
+    warnings: Vec<(usize, &'static str, String)>,
+}
+
+impl<'f> Reader<'f> {
+    /// The registry's number, or its second one where that is no tax identification number.
+    fn numbers(&mut self) -> Vec<Option<Cow<'f, str>>> {
+        let own = self.texts.column("entity_number");
+        let mut numbers = Vec::with_capacity(self.height);
+        for row in 0..self.height {
+            let number = own.and_then(|own| own.get(row)).or_else(|| self.public_other_number(row));
+            if number.is_none() {
+                let other = self.texts.cell("other_number", row).is_some();
+                let why = if other { "its other number is, or may be, a tax identification number, which is not published" } else { "it has no other" };
+                self.rejects.add(row, "missing_number", format!("the registry's number is empty, and {why}"));
+            }
+            numbers.push(number.map(Cow::Borrowed));
+        }
+        numbers
+    }
+
+    fn public_other_number(&self, row: usize) -> Option<&'f str> {
+        let is_public = |number: &&str| self.settings.public_number_prefixes.iter().any(|prefix| number.starts_with(prefix.as_str()));
+        self.texts.cell("other_number", row).filter(is_public)
+    }
+
+    /// The names, without the status that a registry writes behind them.
+    fn names(&mut self) -> Vec<Option<&'f str>> {
+        let names = self.texts.column("name");
+        let mut found = Vec::with_capacity(self.height);
+        for row in 0..self.height {
+            let name = names.and_then(|names| names.get(row));
+            if name.is_none() {
+                self.rejects.add(row, "missing_name", "the entity has no name".to_owned());
+            }
+            found.push(name.map(|name| if self.settings.is_status_in_name { canonical::name::split_status(name).0 } else { name }));
+        }
+        found
+    }
+
+    fn columns(&mut self, numbers: &[Option<Cow<'f, str>>], names: &[Option<&'f str>], ids: &[Option<String>]) -> Result<Vec<Column>> {
+        let normalized: Vec<Option<canonical::name::OrganizationName>> = names.iter().map(|name| name.map(canonical::name::organization)).collect();
+        // A name without letters or digits, such as `+++`, is compared as it is written.
+        let compared = normalized.iter().zip(names).map(|(normal, name)| {
+            let normal = normal.as_ref().map(|normal| normal.normalized.as_str()).filter(|text| !text.is_empty());
+            normal.or(*name)
+        });
+        let mut columns = vec![
+            strings("record_id", ids.iter().map(|id| Some(record_id(id.as_deref())))),
+            constant("state", &self.settings.state, self.height),
+            constant("bucket", self.bucket, self.height),
+            strings("entity_id", ids.iter().map(Option::as_deref)),
+            strings("entity_number", numbers.iter().map(Option::as_deref)),
+            constant("source_id", &self.settings.source_id, self.height),
+            strings("name", names.iter().copied()),
+            strings("name_normalized", compared),
+            strings("designator", normalized.iter().map(|name| name.as_ref().and_then(|name| name.designator))),
+            self.texts.copied("county", "county"),
+            self.date("formation_date", "formation_date"),
+            self.date("last_transaction_date", "last_transaction_date"),
+            self.identifiers(numbers),
+            self.registry_url(numbers),
+            self.texts.0.column(POINTERS)?.clone(),
+        ];
+        drop(normalized);
+        columns.extend(["former_names", "assumed_names"].map(|name| constant(name, "", self.height)));
+        self.note_bad_zips();
+        columns.extend(self.statuses());
+        columns.extend(self.types());
+        columns.extend(self.texts.address("principal", "principal", ADDRESS));
+        columns.extend(self.texts.address("mailing", "mailing", ADDRESS));
+        columns.push(self.mailing_role(&columns));
+        columns.extend(self.agent()?);
+        columns.push(self.officers_complete());
+        columns.extend(self.last_report());
+        Ok(columns)
+    }
+
+    /// Notes ZIP codes in the country that are none. They are published as they are written.
+    fn note_bad_zips(&mut self) {
+        for role in ["principal", "mailing", "agent"] {
+            let zips = self.texts.zips(role);
+            self.warnings.extend((0..self.height).filter_map(|row| Some((row, "bad_zip", format!("{role}_zip is `{}`", zips.bad(row)?)))));
+        }
+    }
+
+    /// Reads a date; one that is none is null with a warning, a placeholder is null.
+    fn date(&mut self, from: &str, to: &str) -> Column {
+        let days: Vec<Option<Day>> = (0..self.height).map(|row| self.day(from, row)).collect();
+        strings(to, days.iter().map(|day| day.map(|day| day.to_string())))
+    }
+
+    fn day(&mut self, column: &str, row: usize) -> Option<Day> {
+        let text = self.texts.cell(column, row)?;
+        if self.settings.placeholder_dates.iter().any(|placeholder| text.starts_with(placeholder.as_str())) {
+            return None;
+        }
+        let day = self.settings.date_formats.iter().find_map(|format| day_from_pattern(without_time(text), format));
+        if day.is_none() {
+            self.warnings.push((row, "bad_date", format!("{column} is `{text}`, not a date {}", self.settings.date_formats.join(" or "))));
+        }
+        day
+    }
+
+    fn identifiers(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
+        let other = |row: usize| {
+            let scheme = self.settings.other_number_scheme.as_ref()?;
+            self.public_other_number(row).map(|number| format!("{scheme}={number}"))
+        };
+        let identifiers = |row: usize| {
+            let own = numbers[row].as_deref().filter(|_| self.texts.cell("entity_number", row).is_some()).map(|number| format!("state_entity_number={number}"));
+            Some([own, other(row)].into_iter().flatten().collect::<Vec<_>>().join(LIST_SEPARATOR))
+        };
+        strings("identifiers", (0..self.height).map(identifiers))
+    }
+
+    /// Page where the registry shows the entity, where such pages have addresses.
+    fn registry_url(&self, numbers: &[Option<Cow<'f, str>>]) -> Column {
+        let url = |number: &Option<Cow<'f, str>>| Some(self.settings.registry_url.as_ref()?.replace(NUMBER, number.as_deref()?));
+        strings("registry_url", numbers.iter().map(url))
+    }
+
+    fn statuses(&mut self) -> [Column; 3] {
+        let raw = self.texts.copied("status", "status_raw");
+        let basis = if self.settings.implied_status.is_some() { "implied_by_dataset" } else { "source" };
+        let mut statuses = Vec::with_capacity(self.height);
+        for row in 0..self.height {
+            let text = self.texts.cell("status", row);
+            let known = self.settings.implied_status.as_deref().or_else(|| text.and_then(|text| self.settings.statuses.get(text)).map(String::as_str));
+            if known.is_none() {
+                self.warnings.push((row, "unmapped_status", format!("status `{}` is not in the table", text.unwrap_or_default())));
+            }
+            statuses.push(Some(known.unwrap_or("unknown")));
+        }
+        [strings("status", statuses.into_iter()), raw, constant("status_basis", basis, self.height)]
+    }
+
+    /// Legal form, and where the entity was formed.
+    fn types(&mut self) -> [Column; 4] {
+        let home = self.settings.state.as_str();
+        let mut types = Vec::with_capacity(self.height);
+        let mut jurisdictions = Vec::with_capacity(self.height);
+        let mut is_foreign = Vec::with_capacity(self.height);
+        for row in 0..self.height {
+            let raw = self.texts.cell("entity_type", row);
+            let known = raw.and_then(|raw| self.settings.entity_types.get(raw));
+            if known.is_none() {
+                self.warnings.push((row, "unmapped_type", format!("entity type `{}` is not in the table", raw.unwrap_or_default())));
+            }
+            types.push(Some(known.map_or("unknown", |known| known.value.as_str())));
+            let stated = self.texts.cell("jurisdiction", row).map(state);
+            // A postal code says whether it is another state; other texts (`OC`, names of countries) are not read.
+            let by_state = || stated.as_deref().filter(|text| canonical::state::name(text).is_some()).map(|text| text != home);
+            let foreign = known.and_then(|known| known.is_foreign).or_else(by_state);
+            is_foreign.push(foreign);
+            // What is domestic was formed in the state.
+            jurisdictions.push(stated.or_else(|| (foreign == Some(false)).then(|| Cow::Owned(home.to_owned()))));
+        }
+        [
+            strings("entity_type", types.into_iter()),
+            self.texts.copied("entity_type", "entity_type_raw"),
+            strings("jurisdiction_of_formation", jurisdictions.into_iter()),
+            is_foreign.into_iter().collect::<BooleanChunked>().with_name("is_foreign".into()).into_column(),
+        ]
+    }
+
+    /// The declared role, where there is a mailing address.
+    fn mailing_role(&self, columns: &[Column]) -> Column {
+        let parts: Vec<&StringChunked> = columns.iter().filter(|column| column.name().starts_with("mailing_")).filter_map(|column| column.str().ok()).collect();
+        let role = |row: usize| self.settings.mailing_role.as_deref().filter(|_| parts.iter().any(|part| part.get(row).is_some()));
+        strings("mailing_role", (0..self.height).map(role))
+    }
+
+    /// The registered agent. The street is published only of organisations that are named as such: registries also list persons as organisations.
+    fn agent(&self) -> Result<Vec<Column>> {
+        let agents = PartyColumns::new(&self.texts, "agent");
+        let found: Vec<_> = (0..self.height).map(|row| agents.party(self.settings, row, None)).collect();
+        let is_organization: BooleanChunked =
+            found.iter().map(|agent| agent.as_ref().is_some_and(|agent| agent.kind == Some(ORGANIZATION) && has_designator(&agent.name))).collect();
+        let mut columns = vec![
+            strings("agent_name", found.iter().map(|agent| agent.as_ref().map(|agent| &*agent.name))),
+            strings("agent_type", found.iter().map(|agent| agent.as_ref().and_then(|agent| agent.kind))),
+        ];
+        for column in self.texts.address("agent", "agent", &ADDRESS[..6]) {
+            let is_street = column.name().starts_with("agent_line");
+            columns.push(if is_street { only_where(&column, &is_organization)? } else { column });
+        }
+        Ok(columns)
+    }
+
+    fn officers_complete(&self) -> Column {
+        let flag = |row: usize| {
+            let stated = self.texts.cell("officers_flag", row).and_then(|flag| self.settings.officers_complete.get(flag)).copied();
+            stated.or(self.settings.is_officers_complete)
+        };
+        (0..self.height).map(flag).collect::<BooleanChunked>().with_name("officers_complete".into()).into_column()
+    }
+
+    /// Year and day of the last annual report among those the record holds.
+    fn last_report(&mut self) -> [Column; 2] {
+        let reports: Vec<(String, String)> = REPORTS.map(|place| (format!("report_year_{place}"), format!("report_date_{place}"))).collect();
+        let mut years: Vec<Option<i32>> = Vec::with_capacity(self.height);
+        let mut days = Vec::with_capacity(self.height);
+        for row in 0..self.height {
+            let year = |column: &str| self.texts.cell(column, row).and_then(|text| text.parse::<i32>().ok()).filter(|year| *year >= 1900);
+            let last = reports.iter().filter_map(|(year_column, day_column)| Some((year(year_column)?, day_column))).max_by_key(|(year, _)| *year);
+            years.push(last.map(|(year, _)| year));
+            days.push(last.and_then(|(_, column)| self.day(column, row)));
+        }
+        [Column::new("last_report_year".into(), years), strings("last_report_date", days.iter().map(|day| day.map(|day| day.to_string())))]
+    }
+}
+
+/// Nulls the cells of the other rows.
+fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
+    let cells = column.str()?.iter().zip(mask.iter()).map(|(cell, is_kept)| cell.filter(|_| is_kept == Some(true)));
+    Ok(cells.collect::<StringChunked>().with_name(column.name().clone()).into_column())
+}

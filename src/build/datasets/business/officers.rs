@@ -1,0 +1,203 @@
+//! The rows of `business.officer`, from columns of the entity's row or from rows of their own. An officer that is listed twice in the same
+//! words is one.
+
+use std::collections::HashSet;
+
+use polars::prelude::*;
+
+use super::OFFICER;
+use super::names::{ORGANIZATION, PartyColumns, has_designator};
+use super::rows::Rows;
+use super::settings::Settings;
+use super::texts::{Texts, constant, state, strings, zip};
+use crate::datasets::context::finding;
+use crate::normalise::{pointer_column, pointers};
+use pubdata_core::error::Result;
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::provenance::POINTERS;
+
+/// The officers and what was found about them.
+pub(super) struct Officers {
+    pub frame: DataFrame,
+    pub issues: Vec<Issue>,
+}
+
+/// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of one that is set aside are left out.
+pub(super) fn table(bucket: &str, settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
+    let mut list = List { settings, entries: Vec::new(), issues: Vec::new() };
+    if rows.parties_of.is_empty() {
+        list.add_blocks(&rows.entities, ids);
+    } else {
+        list.add_rows(rows, ids)?;
+    }
+    let List { entries, issues, .. } = list;
+    let height = entries.len();
+    let of_entities = pointers(&rows.entities, POINTERS)?;
+    let numbers: Vec<Vec<u64>> = entries.iter().map(|entry| entry.pointers(of_entities[entry.entity].as_deref().unwrap_or_default())).collect();
+    let id = |entry: &Entry<'_>| ids[entry.entity].as_deref().unwrap_or_default();
+    let columns = vec![
+        strings("record_id", entries.iter().map(|entry| Some(record_id(id(entry), entry.seq)))),
+        constant("state", &settings.state, height),
+        constant("bucket", bucket, height),
+        strings("entity_id", entries.iter().map(|entry| Some(id(entry)))),
+        Column::new("seq".into(), entries.iter().map(|entry| entry.seq).collect::<Vec<i32>>()),
+        strings("name", entries.iter().map(|entry| Some(&*entry.officer.name))),
+        strings("type", entries.iter().map(|entry| entry.officer.kind)),
+        strings("title", entries.iter().map(|entry| Some(entry.officer.title))),
+        strings("title_raw", entries.iter().map(|entry| entry.officer.title_raw)),
+        strings("line1", entries.iter().map(|entry| entry.officer.line1.as_deref())),
+        strings("city", entries.iter().map(|entry| entry.officer.city)),
+        strings("officer_state", entries.iter().map(|entry| entry.officer.state.map(state))),
+        strings("zip", entries.iter().map(|entry| entry.officer.zip.map(|text| zip(text).0))),
+        pointer_column(numbers.iter().map(Vec::as_slice)),
+    ];
+    Ok(Officers { frame: DataFrame::new(height, columns)?, issues })
+}
+
+fn record_id(entity_id: &str, seq: i32) -> String {
+    format!("{OFFICER}:{entity_id}:{seq}")
+}
+
+/// An officer as listed. One that is listed twice in the same words is one.
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Officer<'f> {
+    name: String,
+    kind: Option<&'static str>,
+    title: &'f str,
+    title_raw: Option<&'f str>,
+    line1: Option<String>,
+    city: Option<&'f str>,
+    state: Option<&'f str>,
+    zip: Option<&'f str>,
+}
+
+struct Entry<'f> {
+    entity: usize,
+    seq: i32,
+    officer: Officer<'f>,
+    /// The row that names it, where that is not the entity's.
+    own: Vec<u64>,
+}
+
+impl Entry<'_> {
+    /// Its own row first, then the others of its entity, which decide its place among them.
+    fn pointers(&self, entity: &[u64]) -> Vec<u64> {
+        let others = entity.chunks_exact(4).filter(|pointer| *pointer != self.own.as_slice()).flatten();
+        self.own.iter().chain(others).copied().collect()
+    }
+}
+
+/// The columns of an officer, resolved once.
+struct Columns<'f> {
+    party: PartyColumns<'f>,
+    title: Option<&'f StringChunked>,
+    lines: [Option<&'f StringChunked>; 2],
+    city: Option<&'f StringChunked>,
+    state: Option<&'f StringChunked>,
+    zip: Option<&'f StringChunked>,
+}
+
+impl<'f> Columns<'f> {
+    fn new(texts: &Texts<'f>, prefix: &str) -> Self {
+        let column = |part: &str| texts.column(&format!("{prefix}_{part}"));
+        Self {
+            party: PartyColumns::new(texts, prefix),
+            title: column("title"),
+            lines: ["line1", "line2"].map(column),
+            city: column("city"),
+            state: column("state"),
+            zip: column("zip"),
+        }
+    }
+}
+
+struct List<'f> {
+    settings: &'f Settings,
+    entries: Vec<Entry<'f>>,
+    issues: Vec<Issue>,
+}
+
+impl<'f> List<'f> {
+    /// Officers in numbered columns of the entity's own row.
+    fn add_blocks(&mut self, entities: &'f DataFrame, ids: &[Option<String>]) {
+        let texts = Texts(entities);
+        let blocks: Vec<Columns<'f>> = (1..)
+            .map(|place| format!("officer_{place}"))
+            .take_while(|prefix| ["name", "last"].iter().any(|part| texts.column(&format!("{prefix}_{part}")).is_some()))
+            .map(|prefix| Columns::new(&texts, &prefix))
+            .collect();
+        for (entity, id) in ids.iter().enumerate() {
+            let officers = blocks.iter().filter_map(|columns| self.officer(columns, entity).map(|officer| (officer, Vec::new()))).collect();
+            self.add(entity, id.as_deref(), officers);
+        }
+    }
+
+    /// Officers in rows of their own.
+    fn add_rows(&mut self, rows: &'f Rows, ids: &[Option<String>]) -> Result<()> {
+        let columns = Columns::new(&Texts(&rows.parties), "party");
+        let own = pointers(&rows.parties, POINTERS)?;
+        for (entity, parties) in rows.parties_of.iter().enumerate() {
+            let has_other_role =
+                |row: usize| columns.title.and_then(|titles| titles.get(row)).is_some_and(|title| self.settings.party_roles.get(title).is_some());
+            let rows = parties.iter().filter(|row| !has_other_role(**row));
+            let officers = rows.filter_map(|row| Some((self.officer(&columns, *row)?, own[*row].clone().unwrap_or_default()))).collect();
+            self.add(entity, ids[entity].as_deref(), officers);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, entity: usize, id: Option<&str>, officers: Vec<(Officer<'f>, Vec<u64>)>) {
+        let Some(id) = id else { return };
+        let mut seen = HashSet::new();
+        let mut seq = 0;
+        for (officer, own) in officers {
+            if !seen.insert(officer.clone()) {
+                continue;
+            }
+            seq += 1;
+            if let (Some(raw), "unknown") = (officer.title_raw, officer.title)
+                && self.settings.titles.get(raw).is_none()
+            {
+                self.issues.push(finding("unmapped_title", Severity::Warning, OFFICER, &record_id(id, seq), format!("title `{raw}` is not in the table")));
+            }
+            self.entries.push(Entry { entity, seq, officer, own });
+        }
+    }
+
+    fn officer(&self, columns: &Columns<'f>, row: usize) -> Option<Officer<'f>> {
+        let cell = |column: Option<&'f StringChunked>| column.and_then(|column| column.get(row));
+        let party = columns.party.party(self.settings, row, self.settings.officer_type.as_deref())?;
+        let title_raw = cell(columns.title);
+        let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| self.title(raw));
+        let lines: Vec<&str> = columns.lines.iter().filter_map(|line| cell(*line)).collect();
+        let is_named_so = party.kind == Some(ORGANIZATION) && has_designator(&party.name);
+        Some(Officer {
+            name: party.name.into_owned(),
+            kind: party.kind,
+            title: title.unwrap_or("unknown"),
+            title_raw,
+            line1: (is_named_so && !lines.is_empty()).then(|| lines.join(", ")),
+            city: cell(columns.city),
+            state: cell(columns.state),
+            zip: cell(columns.zip),
+        })
+    }
+
+    /// Looks a title up: as written, without punctuation, and taken apart into codes (`VPD`, `P/D`), of which the highest counts.
+    fn title(&self, raw: &str) -> Option<&'f str> {
+        let titles = &self.settings.titles;
+        let letters: String = raw.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_uppercase).collect();
+        if let Some(title) = titles.get(raw).or_else(|| titles.get(&letters)) {
+            return Some(title);
+        }
+        let codes = &self.settings.title_codes;
+        let mut rest = letters.as_str();
+        let mut highest = usize::MAX;
+        while !rest.is_empty() {
+            let (rank, code) = codes.iter().enumerate().filter(|(_, code)| rest.starts_with(code.as_str())).max_by_key(|(_, code)| code.len())?;
+            highest = highest.min(rank);
+            rest = &rest[code.len()..];
+        }
+        titles.get(codes.get(highest)?).map(String::as_str)
+    }
+}

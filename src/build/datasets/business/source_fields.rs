@@ -1,0 +1,46 @@
+//! The cells of an entity as its registry publishes them, under the registry's own column names, for readers who check what was made of them. Never holds cells about parties, whose
+//! streets may be their homes, nor numbers that may be tax identification numbers.
+
+use polars::prelude::*;
+
+use super::settings::Settings;
+use super::texts::Texts;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declaration;
+
+/// What our names of withheld columns begin with.
+const WITHHELD: &[&str] = &["agent_", "officer_", "party_", "mailing_name", "link_number", "other_number"];
+
+/// Makes the column `source_fields`: a JSON object of the cells of each row that are not empty.
+pub(super) fn column(declaration: &Declaration, settings: &Settings, texts: &Texts<'_>) -> Result<Column> {
+    let source_id = &settings.entities[0];
+    let source = declaration.sources.iter().find(|source| source.source_id == *source_id);
+    let source = source.ok_or_else(|| Error::config(format!("`{source_id}` is not among its sources")))?;
+    let is_public = |name: &str| !WITHHELD.iter().any(|start| name.starts_with(start));
+    let published = source.columns.iter().filter(|(name, _)| is_public(name));
+    // Several names are one column's over the years; the first is the present one.
+    let columns: Vec<(&str, &StringChunked)> = published.filter_map(|(name, theirs)| Some((theirs.first()?.as_str(), texts.column(name)?))).collect();
+    let mut fields = StringChunkedBuilder::new("source_fields".into(), texts.0.height());
+    let mut json = Vec::new();
+    for row in 0..texts.0.height() {
+        json.clear();
+        for (name, cells) in &columns {
+            if let Some(cell) = cells.get(row) {
+                json.push(if json.is_empty() { b'{' } else { b',' });
+                write(&mut json, name);
+                json.push(b':');
+                write(&mut json, cell);
+            }
+        }
+        if json.is_empty() {
+            json.push(b'{');
+        }
+        json.push(b'}');
+        fields.append_value(std::str::from_utf8(&json).expect("JSON of texts is text"));
+    }
+    Ok(fields.finish().into_column())
+}
+
+fn write(json: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(json, text).expect("a text has a JSON form");
+}

@@ -1,0 +1,169 @@
+//! The cells of a row and what their texts say: dates, money, classes.
+
+use polars::prelude::*;
+
+use super::settings::{DateFormat, Settings};
+use crate::normalise::{Day, pointers, unscaled, without_time};
+use pubdata_core::error::Result;
+use pubdata_core::provenance::POINTERS;
+
+/// The text columns of a decoded source, by our names.
+pub(super) struct Cells<'f> {
+    columns: PlHashMap<&'f str, &'f StringChunked>,
+    /// Of columns `name_n`: by n, under their name without it.
+    repeated: PlHashMap<u32, PlHashMap<&'f str, &'f StringChunked>>,
+    settings: &'f Settings,
+    pointers: Vec<Vec<u64>>,
+}
+
+impl<'f> Cells<'f> {
+    pub(super) fn new(frame: &'f DataFrame, settings: &'f Settings) -> Result<Self> {
+        let texts = || frame.columns().iter().filter_map(|column| Some((column.name().as_str(), column.str().ok()?)));
+        let mut repeated: PlHashMap<u32, PlHashMap<&str, &StringChunked>> = PlHashMap::new();
+        for (name, column) in texts() {
+            // As the number is written: `name_01` is no repetition.
+            if let Some((name, number)) = name.rsplit_once('_').filter(|(_, number)| !number.starts_with(['0', '+']))
+                && let Ok(number) = number.parse()
+            {
+                repeated.entry(number).or_default().insert(name, column);
+            }
+        }
+        let pointers = pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(Self { columns: texts().collect(), repeated, settings, pointers })
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.pointers.len()
+    }
+
+    /// One row; of `repeat` n, columns `name_n` come before `name`.
+    pub(super) fn row(&self, row: usize, repeat: Option<u32>) -> Row<'_> {
+        Row { cells: self, row, repeat, repeated: repeat.and_then(|repeat| self.repeated.get(&repeat)) }
+    }
+}
+
+/// One row of [`Cells`].
+#[derive(Clone, Copy)]
+pub(super) struct Row<'c> {
+    cells: &'c Cells<'c>,
+    row: usize,
+    repeat: Option<u32>,
+    repeated: Option<&'c PlHashMap<&'c str, &'c StringChunked>>,
+}
+
+impl<'c> Row<'c> {
+    /// The text of a cell; none when it is empty, withheld or of a column that the source does not have.
+    pub(super) fn text(&self, name: &str) -> Option<&'c str> {
+        let own = self.repeated.and_then(|repeated| repeated.get(name));
+        let text = own.or_else(|| self.cells.columns.get(name))?.get(self.row)?.trim();
+        (!text.is_empty() && !self.cells.settings.withheld.iter().any(|withheld| withheld == text)).then_some(text)
+    }
+
+    /// Which of several licenses in the row.
+    pub(super) fn repeat(&self) -> Option<u32> {
+        self.repeat
+    }
+
+    pub(super) fn date_formats(&self) -> &'c [DateFormat] {
+        &self.cells.settings.date_formats
+    }
+
+    pub(super) fn pointers(&self) -> &'c [u64] {
+        &self.cells.pointers[self.row]
+    }
+}
+
+/// What a cell says that should hold a value: a value, nothing, or something else.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read<T> {
+    Value(T),
+    Nothing,
+    Bad,
+}
+
+/// Reads a date as `YYYY-MM-DD`. Placeholders for "unknown" and "open" say nothing.
+pub(super) fn date(text: &str, formats: &[DateFormat]) -> Read<String> {
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    if !digits.is_empty() && digits.bytes().all(|byte| byte == b'0') {
+        return Read::Nothing;
+    }
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parse = |format: &DateFormat| {
+        let day = without_time(text);
+        let iso = match format {
+            DateFormat::Iso => day.get(..10)?.to_owned(),
+            DateFormat::UsSlashes => {
+                let mut parts = day.split('/');
+                let (month, of_month, year) = (parts.next()?, parts.next()?, parts.next()?);
+                if parts.next().is_some() || month.len() > 2 || of_month.len() > 2 || year.len() != 4 {
+                    return None;
+                }
+                format!("{year}-{month:0>2}-{of_month:0>2}")
+            }
+            DateFormat::UsDigits if day.len() == 8 && is_digits(day) => format!("{}-{}-{}", &day[4..], &day[..2], &day[2..4]),
+            DateFormat::Digits if day.len() == 8 && is_digits(day) => format!("{}-{}-{}", &day[..4], &day[4..6], &day[6..]),
+            DateFormat::UsDigits | DateFormat::Digits => return None,
+        };
+        Day::from_iso(iso.as_bytes()).map(|day| (day, iso))
+    };
+    match formats.iter().find_map(parse) {
+        Some((_, iso)) if matches!(iso.as_str(), "1900-01-01" | "2999-12-31" | "9999-12-31") => Read::Nothing,
+        Some((day, iso)) if (1850..2200).contains(&day.civil().0) => Read::Value(iso),
+        _ => Read::Bad,
+    }
+}
+
+/// Reads US dollars as cents.
+pub(super) fn money(text: &str) -> Read<i64> {
+    let plain: String = text.chars().filter(|c| !matches!(c, '$' | ',' | ' ')).collect();
+    unscaled(&plain, 2).filter(|cents| *cents >= 0).map_or(Read::Bad, Read::Value)
+}
+
+/// A code of work: upper case; padded, `C-7` and `C10` are `C-07` and `C-10`.
+pub(super) fn class_code(text: &str, is_padded: bool) -> String {
+    let code = text.trim().to_uppercase();
+    let letters = code.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = &code[letters.len()..];
+    let letter = letters.trim_end_matches('-');
+    if is_padded && letter.len() == 1 && !digits.is_empty() { format!("{letter}-{digits:0>2}") } else { code }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_of_all_forms_and_their_placeholders() {
+        let all = [DateFormat::UsSlashes, DateFormat::UsDigits, DateFormat::Digits, DateFormat::Iso];
+        let read = |text: &str, format: DateFormat| date(text, &[format]);
+        assert_eq!(read("04/27/2021", DateFormat::UsSlashes), Read::Value("2021-04-27".to_owned()));
+        assert_eq!(read("04272021", DateFormat::UsDigits), Read::Value("2021-04-27".to_owned()));
+        assert_eq!(read("20210427", DateFormat::Digits), Read::Value("2021-04-27".to_owned()));
+        assert_eq!(read("2021-04-27T00:00:00", DateFormat::Iso), Read::Value("2021-04-27".to_owned()));
+        assert_eq!(read("04/27/2021 12:00:00 AM", DateFormat::UsSlashes), Read::Value("2021-04-27".to_owned()));
+        for nothing in ["00000000", "00/00/0000", "01/01/1900", "19000101", "12319999", "29991231", "9999-12-31"] {
+            assert_eq!(date(nothing, &all), Read::Nothing, "{nothing}");
+        }
+        for bad in ["02/30/2021", "2021", "N/A", "13/01/2021", "04/27/21", "0021-04-27", "04/27/2021/1"] {
+            assert_eq!(date(bad, &all), Read::Bad, "{bad}");
+        }
+    }
+
+    #[test]
+    fn money_to_the_cent() {
+        assert_eq!(money("12000.0000"), Read::Value(1_200_000));
+        assert_eq!(money("$1,000,000"), Read::Value(100_000_000));
+        assert_eq!(money("0"), Read::Value(0));
+        assert_eq!(money("-5"), Read::Bad);
+        assert_eq!(money("12.345"), Read::Bad);
+        assert_eq!(money("none"), Read::Bad);
+    }
+
+    #[test]
+    fn classes_of_both_spellings_are_one() {
+        for (text, code) in [("C-7", "C-07"), ("C10", "C-10"), (" c51", "C-51"), ("B", "B"), ("HAZ", "HAZ"), ("D49", "D-49")] {
+            assert_eq!(class_code(text, true), code);
+        }
+        assert_eq!(class_code("C-7", false), "C-7");
+    }
+}

@@ -1,0 +1,119 @@
+//! Who holds a license: a person with a name in parts, or an organisation.
+
+use super::cells::Row;
+use super::settings::{HolderKind, Settings, look_up};
+use pubdata_core::canonical::name::{self, Order, Person};
+
+/// The holder as published.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub(super) name: String,
+    pub(super) normalized: String,
+    /// `person`, `organization`; none where the row does not tell.
+    pub(super) party: Option<&'static str>,
+    pub(super) person: Option<Person>,
+    pub(super) business_name: Option<String>,
+}
+
+/// Reads the holder of a row; none when it names nobody. `principal` is the person the list names for the business.
+pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>) -> Option<Holder> {
+    let parts = parts(row);
+    let organization = row.text("organization_name");
+    let full = row.text("full_name");
+    let written = row.text("holder_name").map(str::to_owned);
+    let name = match (&parts, organization) {
+        (Some(person), _) => written.or_else(|| full.map(str::to_owned)).unwrap_or_else(|| person.in_order()),
+        (None, Some(organization)) => organization.to_owned(),
+        (None, None) => written.or_else(|| full.map(str::to_owned))?,
+    };
+    let declared = row.text("holder_kind").and_then(|text| look_up(&settings.holder_kind, text)).copied();
+    let order = Order::from(settings.name_order);
+    let designator = name::organization(&name).designator;
+    let (party, person) = match declared {
+        _ if parts.is_some() => (Some("person"), parts),
+        _ if organization.is_some() => (Some("organization"), None),
+        Some(HolderKind::Person) => (Some("person"), name::person(&name, order)),
+        Some(HolderKind::Organization) => (Some("organization"), None),
+        Some(HolderKind::SoleOwner) => {
+            let person = principal.and_then(|principal| name::person(principal, order)).or_else(|| full.and_then(|full| turned(&name, full)));
+            (Some("person"), person)
+        }
+        Some(HolderKind::Business) | None if designator.is_some() => (Some("organization"), None),
+        Some(HolderKind::Business) | None if is_person_with_comma(&name) || (settings.comma_is_person && name.contains(',')) => {
+            (Some("person"), name::person(&name, Order::LastFirst))
+        }
+        Some(HolderKind::Business) | None => (None, None),
+    };
+    let is_own_name = person.as_ref().is_some_and(|person| same_words(&person.in_order(), &name));
+    let normalized = match &person {
+        Some(person) if is_own_name => name::words(&person.in_order()).join(" "),
+        _ => name::organization(&name).normalized,
+    };
+    let differs = |other: &&str| !same_words(other, &name);
+    let business_name = row.text("business_name").filter(differs).or_else(|| full.filter(differs)).map(str::to_owned);
+    Some(Holder { normalized, party, person, business_name, name })
+}
+
+/// A name that the source has in parts.
+fn parts(row: Row<'_>) -> Option<Person> {
+    let part = |name: &str| row.text(name).unwrap_or_default().to_owned();
+    let person = Person { first: part("first_name"), middle: part("middle_name"), last: part("last_name"), suffix: part("suffix") };
+    (!person.last.is_empty()).then_some(person)
+}
+
+/// `SAMPON LENA R` beside `LENA R SAMPON` is a person's name in both orders; a trade name (`FAKEO DALANDA LANDSCAPING`) does not turn so.
+fn turned(last_first: &str, first_last: &str) -> Option<Person> {
+    let words: Vec<&str> = last_first.split_whitespace().collect();
+    let turned: Vec<&str> = first_last.split_whitespace().collect();
+    let fits = |place: &usize| {
+        let (last, given) = words.split_at(*place);
+        let ends = (0..=1).filter(|end| given.len() > *end).any(|end| {
+            let (given, suffix) = given.split_at(given.len() - end);
+            (end == 0 || name::person(&format!("X, Y {}", suffix[0]), Order::LastFirst).is_some_and(|person| !person.suffix.is_empty()))
+                && turned == [given, last, suffix].concat()
+        });
+        ends && last.len() + given.len() == turned.len()
+    };
+    let place = (1..words.len()).find(fits)?;
+    let (last, given) = words.split_at(place);
+    name::person(&format!("{}, {}", last.join(" "), given.join(" ")), Order::LastFirst)
+}
+
+/// `EXAMINGTON, ROLAND`: one comma, letters only, at most three words on either side.
+fn is_person_with_comma(name: &str) -> bool {
+    let is_words = |part: &str| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        (1..=3).contains(&words.len()) && words.iter().all(|word| word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '\'' | '-')))
+    };
+    name.split_once(',').is_some_and(|(last, given)| is_words(last) && is_words(given))
+}
+
+fn same_words(one: &str, other: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut words = name::words(text);
+        words.sort();
+        words
+    };
+    sorted(one) == sorted(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_both_orders_is_a_person() {
+        let parts = |one: &str, other: &str| turned(one, other).map(|person| [person.first, person.middle, person.last, person.suffix]);
+        assert_eq!(parts("SAMPON LENA R", "LENA R SAMPON"), Some(["LENA", "R", "SAMPON", ""].map(str::to_owned)));
+        assert_eq!(parts("EL - HAWAT MICHEL", "MICHEL EL - HAWAT"), Some(["MICHEL", "", "EL - HAWAT", ""].map(str::to_owned)));
+        assert_eq!(parts("MOCA HELMUT JR", "HELMUT MOCA JR"), Some(["HELMUT", "", "MOCA", "JR"].map(str::to_owned)));
+        assert_eq!(parts("FAKEO DALANDA LANDSCAPING", "DALANDA FAKEO LANDSCAPING"), None);
+        assert_eq!(parts("LIGHTCO SYSTEMS INC", "ENERGY STAR LIGHTING & ELECTRIC INC"), None);
+    }
+
+    #[test]
+    fn a_comma_alone_makes_no_person() {
+        assert!(is_person_with_comma("EXAMINGTON, ROLAND") && is_person_with_comma("FAKEFORD JR, ELEANOR"));
+        assert!(!is_person_with_comma("UNION ST SUPERWASH CENTER I, INC") && !is_person_with_comma("COL DAL DEMA"));
+    }
+}

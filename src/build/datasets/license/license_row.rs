@@ -1,0 +1,381 @@
+//! One license of a row: number, holder, standing, and what of it may be published.
+
+use std::borrow::Cow;
+
+use super::cells::{Read, Row, class_code, date, money};
+use super::holder::{Holder, holder};
+use super::joined::Joins;
+use super::settings::{Settings, StatusBasis, look_up};
+use super::table::{Cents, PublishedRow, published_row};
+use super::{LICENSE, Reader};
+use pubdata_core::canonical::{address, license_number, line, phone, state};
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::issue::{Issue, Severity};
+
+published_row! {
+    /// A license without the columns of its partition and the verdict.
+    pub(super) struct LicenseRow {
+        record_id: Option<String>,
+        license_id: Option<String>,
+        source_id: Option<String>,
+        number: Option<String>,
+        number_raw: Option<String>,
+        number_normalized: Option<String>,
+        number_scheme: Option<String>,
+        board: Option<String>,
+        profession: Option<String>,
+        profession_raw: Option<String>,
+        license_class: Option<String>,
+        classifications: Option<String>,
+        holder_name: Option<String>,
+        holder_name_normalized: Option<String>,
+        holder_type: Option<String>,
+        holder_first: Option<String>,
+        holder_middle: Option<String>,
+        holder_last: Option<String>,
+        holder_suffix: Option<String>,
+        business_name: Option<String>,
+        dba: Option<String>,
+        principals: Option<String>,
+        status: Option<String>,
+        status_raw: Option<String>,
+        status_basis: Option<String>,
+        secondary_status_raw: Option<String>,
+        evidence: Option<String>,
+        issue_date: Option<String>,
+        effective_date: Option<String>,
+        expiration_date: Option<String>,
+        last_renewed_date: Option<String>,
+        suspended_date: Option<String>,
+        city: Option<String>,
+        address_state: Option<String>,
+        zip: Option<String>,
+        county: Option<String>,
+        phone: Option<String>,
+        bond_surety: Option<String>,
+        bond_effective_date: Option<String>,
+        bond_expiration_date: Option<String>,
+        bond_cancelled_date: Option<String>,
+        insurance_insurer: Option<String>,
+        insurance_effective_date: Option<String>,
+        insurance_expiration_date: Option<String>,
+        insurance_cancelled_date: Option<String>,
+        workers_comp_coverage: Option<String>,
+        workers_comp_insurer: Option<String>,
+        workers_comp_expiration_date: Option<String>,
+        verify_url: Option<String>,
+        unknown_values: Option<String>,
+        bond_amount: Cents,
+        insurance_amount: Cents,
+    }
+}
+
+/// A license as it is published, with the warnings about it.
+pub(super) struct License {
+    pub(super) state: String,
+    pub(super) license_id: String,
+    pub(super) row: PublishedRow,
+    pub(super) warnings: Vec<Issue>,
+}
+
+/// Why a row gives no license: code and detail.
+pub(super) type Refused = (&'static str, String);
+
+/// Notes what a license's cells say that cannot be read.
+#[derive(Default)]
+struct Warnings {
+    found: Vec<(&'static str, String)>,
+    /// Words that the declaration's tables do not have, with their columns: `holder_kind=Tribe`.
+    unknown_values: Vec<String>,
+}
+
+impl Warnings {
+    fn add(&mut self, code: &'static str, detail: String) {
+        self.found.push((code, detail));
+    }
+
+    fn add_unknown(&mut self, code: &'static str, column: &str, text: &str) {
+        self.add(code, format!("{column} is `{text}`"));
+        self.unknown_values.push(format!("{column}={}", text.replace(LIST_SEPARATOR, " ")));
+    }
+
+    fn kept<T>(&mut self, read: Read<T>, code: &'static str, column: &str, text: &str) -> Option<T> {
+        match read {
+            Read::Value(value) => Some(value),
+            Read::Nothing => None,
+            Read::Bad => {
+                self.add(code, format!("{column} is `{text}`"));
+                None
+            }
+        }
+    }
+
+    fn date(&mut self, row: Row<'_>, column: &str, settings: &Settings) -> Option<String> {
+        let text = row.text(column)?;
+        self.kept(date(text, &settings.date_formats), "bad_date", column, text)
+    }
+
+    fn money(&mut self, row: Row<'_>, column: &str) -> Option<i64> {
+        let text = row.text(column)?;
+        self.kept(money(text), "bad_money", column, text)
+    }
+}
+
+/// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
+pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> Result<Option<License>, Refused> {
+    let settings = &reader.settings;
+    let Some(number_raw) = number(settings, row) else {
+        return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
+    };
+    for column in &settings.never_days {
+        if let Some(text) = row.text(column).filter(|text| matches!(date(text, &settings.date_formats), Read::Value(_))) {
+            return Err(("malformed_record", format!("`{column}` is the day `{text}`: cells are out of place")));
+        }
+    }
+    let Some(state) = settings.state.clone().or_else(|| row.text("license_state").and_then(state::usps).map(str::to_owned)) else {
+        return Err(("missing_state", format!("license {number_raw} is of no known state: `{}`", row.text("license_state").unwrap_or_default())));
+    };
+    let number_raw = number_raw.as_ref();
+    let shown = license_number::display(number_raw);
+    let number_normalized = normalized(settings, row, number_raw);
+    if number_normalized.is_empty() {
+        return Err(("missing_number", format!("`{number_raw}` is no license number")));
+    }
+    let license_id = license_id(settings, row, &state, &number_normalized)?;
+    let record_id = format!("{LICENSE}:{license_id}");
+    let mut warnings = Warnings::default();
+    let joined = joins.of(number_raw);
+    let mut pointers = row.pointers().to_vec();
+    pointers.extend(joined.pointers());
+
+    let principals = joined.principals(row);
+    let Holder { name, normalized: name_normalized, party, person, business_name } =
+        holder(row, settings, principals.first().map(String::as_str)).ok_or_else(|| ("missing_name", format!("license {number_raw} names no holder")))?;
+    // A sole owner's telephone is a person's; where nothing says that the holder is an organisation, it may be.
+    let is_organization = party == Some("organization");
+    let person = person.unwrap_or_default();
+
+    let expiration_date = warnings.date(row, "expiration_date", settings);
+    let status = status(settings, row, &mut warnings).map(|status| unless_inactivated(status, row, settings, &mut warnings));
+    let profession = profession(settings, row, &mut warnings);
+    let location = Location::of(row);
+    let bond = joined.bond(row);
+    let insurance = joined.insurance(row);
+    let workers_comp = row.text("workers_comp").map(|text| {
+        look_up(&settings.workers_comp, text).cloned().unwrap_or_else(|| {
+            warnings.add_unknown("unmapped_workers_comp", "workers_comp", text);
+            "unknown".to_owned()
+        })
+    });
+    if let Some(kind) = row.text("holder_kind").filter(|kind| look_up(&settings.holder_kind, kind).is_none()) {
+        warnings.add_unknown("unmapped_holder_kind", "holder_kind", kind);
+    }
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let own = |column: &str| row.text(column).map(str::to_owned);
+    let cells = LicenseRow {
+        record_id: Some(record_id.clone()),
+        license_id: Some(license_id.clone()),
+        source_id: Some(reader.source_id.clone()),
+        number: Some(shown),
+        number_raw: Some(number_raw.to_owned()),
+        number_normalized: Some(number_normalized),
+        number_scheme: settings.number_scheme.clone(),
+        board: own("board").or_else(|| Some(settings.board.clone())),
+        profession: Some(profession),
+        profession_raw: Some(profession_raw(settings, row)),
+        license_class: own("license_class"),
+        classifications: Some(classifications(settings, row)),
+        holder_name: Some(name),
+        holder_name_normalized: Some(name_normalized),
+        holder_type: party.map(str::to_owned),
+        holder_first: some(&person.first),
+        holder_middle: some(&person.middle),
+        holder_last: some(&person.last),
+        holder_suffix: some(&person.suffix),
+        business_name,
+        dba: own("dba"),
+        principals: Some(principals.join(LIST_SEPARATOR)),
+        status,
+        status_raw: own("status"),
+        status_basis: Some(reader.settings.status_basis.as_str().to_owned()),
+        secondary_status_raw: own("secondary_status"),
+        evidence: Some(settings.evidence.clone()),
+        issue_date: warnings.date(row, "issue_date", settings),
+        effective_date: warnings.date(row, "effective_date", settings),
+        expiration_date,
+        last_renewed_date: warnings.date(row, "last_renewed_date", settings),
+        suspended_date: warnings.date(row, "suspended_date", settings),
+        city: location.city,
+        address_state: location.state,
+        zip: location.zip,
+        county: own("county"),
+        phone: row.text("phone").filter(|_| is_organization).and_then(phone::phone),
+        bond_surety: bond.text("bond_surety").map(str::to_owned),
+        bond_effective_date: warnings.date(bond, "bond_effective_date", settings),
+        bond_expiration_date: warnings.date(bond, "bond_expiration_date", settings),
+        bond_cancelled_date: warnings.date(bond, "bond_cancelled_date", settings),
+        insurance_insurer: insurance.text("insurance_insurer").map(str::to_owned),
+        insurance_effective_date: warnings.date(insurance, "insurance_effective_date", settings),
+        insurance_expiration_date: warnings.date(insurance, "insurance_expiration_date", settings),
+        insurance_cancelled_date: warnings.date(insurance, "insurance_cancelled_date", settings),
+        workers_comp_coverage: workers_comp,
+        workers_comp_insurer: own("workers_comp_insurer"),
+        workers_comp_expiration_date: warnings.date(row, "workers_comp_expiration_date", settings),
+        verify_url: own("verify_url").or_else(|| settings.verify_url.as_deref().and_then(|template| fill(template, row))),
+        unknown_values: Some(warnings.unknown_values.join(LIST_SEPARATOR)),
+        bond_amount: Cents(warnings.money(bond, "bond_amount")),
+        insurance_amount: Cents(warnings.money(insurance, "insurance_amount")),
+    };
+    let cells = cells.into_cells();
+    let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
+    Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers }, warnings: warnings.found.into_iter().map(issue).collect() }))
+}
+
+/// The number of a row, or what stands for it.
+pub(super) fn number<'r>(settings: &Settings, row: Row<'r>) -> Option<Cow<'r, str>> {
+    if let Some(number) = row.text("number") {
+        return Some(Cow::Borrowed(number));
+    }
+    let parts: Option<Vec<&str>> = settings.number_from.iter().map(|column| row.text(column)).collect();
+    parts.filter(|parts| !parts.is_empty()).map(|parts| Cow::Owned(parts.concat()))
+}
+
+fn normalized(settings: &Settings, row: Row<'_>, number: &str) -> String {
+    let mut prefixes = settings.number_prefixes.clone();
+    prefixes.extend(settings.number_prefix_column.as_deref().and_then(|column| row.text(column)).map(str::to_owned));
+    let shown = license_number::display(number);
+    let bare = settings.number_suffixes.iter().find_map(|suffix| shown.strip_suffix(suffix.as_str())).filter(|bare| !bare.is_empty());
+    license_number::normalized(bare.unwrap_or(&shown), &prefixes)
+}
+
+/// `TX-tdlr-ba-21907`. Characters that a path cannot hold are `-`.
+fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> Result<String, Refused> {
+    let mut parts = vec![state.to_owned(), settings.source.clone()];
+    for column in &settings.id_from {
+        let text = row
+            .text(column)
+            .ok_or_else(|| ("missing_type", format!("license {number} has no {column}, without which it is not known from others of its number")))?;
+        parts.push(text.to_lowercase());
+    }
+    parts.push(number.to_owned());
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '.' | '_' | '~' | '-');
+    Ok(parts.join("-").chars().map(|c| if is_safe(c) { c } else { '-' }).collect())
+}
+
+/// The status that the list states; none where it follows from the expiration date and the day of the question.
+fn status(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Option<String> {
+    let found = match settings.status_basis {
+        StatusBasis::DerivedFromExpiration => return None,
+        StatusBasis::ImpliedByDataset => Some("active".to_owned()),
+        StatusBasis::Source => row.text("status").and_then(|status| {
+            let both = row.text("secondary_status").and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
+            let found = both.or_else(|| look_up(&settings.status, status)).cloned();
+            if found.is_none() {
+                warnings.add_unknown("unmapped_status", "status", status);
+            }
+            found
+        }),
+    };
+    Some(found.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+/// The status, unless it is `active` though the license was inactivated and not reactivated since: which of the two the list means is not known.
+fn unless_inactivated(status: String, row: Row<'_>, settings: &Settings, warnings: &mut Warnings) -> String {
+    let inactivated = warnings.date(row, "inactivated_date", settings);
+    let reactivated = warnings.date(row, "reactivated_date", settings);
+    match inactivated.filter(|day| status == "active" && reactivated.is_none_or(|back| back < *day)) {
+        Some(day) => {
+            warnings.add("inactive_by_date", format!("the status is active, but the license was inactivated on {day} and not reactivated since"));
+            "unknown".to_owned()
+        }
+        None => status,
+    }
+}
+
+/// The first profession that one of the row's texts means.
+fn profession(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> String {
+    let texts = || settings.profession_from.iter().filter_map(|column| row.text(column));
+    let parts = |text: &str| -> Vec<String> {
+        let is_classes = settings.class_separator.is_some_and(|separator| text.contains(separator));
+        let separator = settings.class_separator.filter(|_| is_classes).unwrap_or('\u{1f}');
+        text.split(separator).map(|part| class_code(part, settings.class_is_padded)).collect()
+    };
+    let found =
+        texts().find_map(|text| look_up(&settings.profession, text).or_else(|| parts(text).iter().find_map(|part| look_up(&settings.profession, part))));
+    found.or(settings.profession_default.as_ref()).cloned().unwrap_or_else(|| {
+        warnings.add_unknown("unmapped_profession", "profession", &texts().collect::<Vec<_>>().join(", "));
+        "unknown".to_owned()
+    })
+}
+
+/// The type of license as published.
+fn profession_raw(settings: &Settings, row: Row<'_>) -> String {
+    let own = row.text("profession");
+    own.or_else(|| settings.profession_from.iter().find_map(|column| row.text(column))).unwrap_or_default().to_owned()
+}
+
+fn classifications(settings: &Settings, row: Row<'_>) -> String {
+    let describe = |code: String, text: Option<&str>| {
+        let description = text.or_else(|| settings.class_description.get(&code).map(String::as_str));
+        description.map_or_else(|| code.clone(), |description| format!("{code}={description}"))
+    };
+    let mut found: Vec<String> = Vec::new();
+    if let Some(cell) = row.text("classes") {
+        let separator = settings.class_separator.unwrap_or('\u{1f}');
+        let codes = cell.split(separator).map(|code| class_code(code, settings.class_is_padded)).filter(|code| !code.is_empty());
+        found.extend(codes.map(|code| describe(code, None)));
+    }
+    for (code, text) in [("class_code", "class_text"), ("class_code_2", "class_text_2")] {
+        let (code, text) = (row.text(code), row.text(text));
+        // Some boards repeat the code in front of its description.
+        let text = code.and_then(|code| text?.strip_prefix(code)).map(str::trim).filter(|bare| !bare.is_empty()).or(text);
+        found.extend(code.map(|code| describe(class_code(code, settings.class_is_padded), text)));
+    }
+    let mut listed = Vec::new();
+    found.into_iter().for_each(|class| {
+        if !listed.contains(&class) {
+            listed.push(class);
+        }
+    });
+    listed.join(LIST_SEPARATOR)
+}
+
+/// Where the holder is, without the street.
+#[derive(Default)]
+struct Location {
+    city: Option<String>,
+    state: Option<String>,
+    zip: Option<String>,
+}
+
+impl Location {
+    fn of(row: Row<'_>) -> Self {
+        let own = |column: &str| row.text(column).map(str::to_owned);
+        if let Some(line) = row.text("city_state_zip") {
+            // Behind a street, so that the city is not taken for one.
+            let parsed = line::parse_line(&format!("1 A ST, {line}"));
+            let some = |text: String| (!text.is_empty()).then_some(text);
+            return Self { city: some(parsed.city), state: some(parsed.state), zip: some(parsed.zip) };
+        }
+        let zip = row.text("zip").and_then(|text| {
+            let is_foreign = text.chars().any(char::is_alphabetic);
+            address::zip(text).map(|(five, _)| five).or_else(|| is_foreign.then(|| text.to_uppercase()))
+        });
+        let state = row.text("address_state").map(|text| state::usps(text).unwrap_or(text).to_owned());
+        Self { city: own("city"), state, zip }
+    }
+}
+
+/// Fills `{column}` with the row's cells; none where one is empty.
+fn fill(template: &str, row: Row<'_>) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (column, behind) = after.split_once('}')?;
+        filled.push_str(before);
+        filled.push_str(&row.text(column)?.replace(' ', "%20"));
+        rest = behind;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}

@@ -1,0 +1,161 @@
+//! Collects rows into frames of a contract's columns, one frame for each state.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::*;
+
+use crate::datasets::Table;
+use crate::normalise::pointer_column;
+use pubdata_core::error::Result;
+use pubdata_core::issue::Issue;
+
+/// One cell of a published row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cell {
+    Text(Option<String>),
+    Cents(Option<i64>),
+    Ordinal(i32),
+}
+
+/// An amount of money, as a column of its own kind.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Cents(pub(super) Option<i64>);
+
+impl From<Option<String>> for Cell {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Cents> for Cell {
+    fn from(cents: Cents) -> Self {
+        Self::Cents(cents.0)
+    }
+}
+
+impl From<i32> for Cell {
+    fn from(number: i32) -> Self {
+        Self::Ordinal(number)
+    }
+}
+
+/// Makes a row of a struct, whose fields are the columns: no cell is given by its place.
+macro_rules! published_row {
+    ($(#[$doc:meta])* $visibility:vis struct $row:ident { $($column:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        $visibility struct $row {
+            $($column: $kind,)*
+        }
+
+        impl $row {
+            /// Names of the columns, in the order of the cells.
+            $visibility const COLUMNS: &[&str] = &[$(stringify!($column)),*];
+
+            $visibility fn into_cells(self) -> Vec<crate::datasets::license::table::Cell> {
+                vec![$(self.$column.into()),*]
+            }
+        }
+    };
+}
+pub(super) use published_row;
+
+/// A published row: its cells in the order of the names, and the pointers of all rows it was made from.
+pub(super) struct PublishedRow {
+    pub(super) cells: Vec<Cell>,
+    pub(super) pointers: Vec<u64>,
+}
+
+enum Builder {
+    Text(StringChunkedBuilder),
+    Cents(PrimitiveChunkedBuilder<Int64Type>),
+    Ordinal(PrimitiveChunkedBuilder<Int32Type>),
+}
+
+/// The rows of a dataset by state.
+pub(super) struct Tables {
+    dataset_id: &'static str,
+    source: String,
+    bucket: String,
+    names: Vec<&'static str>,
+    by_state: BTreeMap<String, Rows>,
+}
+
+#[derive(Default)]
+struct Rows {
+    builders: Vec<Builder>,
+    pointers: Vec<Vec<u64>>,
+    issues: Vec<Issue>,
+}
+
+impl Tables {
+    pub(super) fn new(dataset_id: &'static str, source: &str, bucket: &str, names: Vec<&'static str>) -> Self {
+        Self { dataset_id, source: source.to_owned(), bucket: bucket.to_owned(), names, by_state: BTreeMap::new() }
+    }
+
+    /// Adds a row to the table of a state.
+    pub(super) fn push(&mut self, state: &str, row: PublishedRow) {
+        let rows = self.by_state.entry(state.to_owned()).or_default();
+        if rows.builders.is_empty() {
+            rows.builders = self.names.iter().zip(&row.cells).map(|(name, cell)| Builder::new(name, cell)).collect();
+        }
+        rows.builders.iter_mut().zip(row.cells).for_each(|(builder, cell)| builder.append(cell));
+        rows.pointers.push(row.pointers);
+    }
+
+    /// The first state with rows.
+    pub(super) fn first_state(&self) -> Option<String> {
+        self.by_state.keys().next().cloned()
+    }
+
+    /// Adds findings to the table of a state.
+    pub(super) fn report(&mut self, state: &str, issues: impl IntoIterator<Item = Issue>) {
+        self.by_state.entry(state.to_owned()).or_default().issues.extend(issues);
+    }
+
+    /// A table for each state; of a state with findings only, an empty one. `kinds` are cells of the columns' kinds.
+    pub(super) fn finish(self, kinds: &[Cell]) -> Result<Vec<Table>> {
+        let Self { dataset_id, source, bucket, names, by_state } = self;
+        let table = |(state, mut rows): (String, Rows)| {
+            if rows.builders.is_empty() {
+                rows.builders = names.iter().zip(kinds).map(|(name, cell)| Builder::new(name, cell)).collect();
+            }
+            let height = rows.pointers.len();
+            let mut columns: Vec<Column> = rows.builders.into_iter().map(Builder::finish).collect();
+            let partition: BTreeMap<String, String> = [("state", state.as_str()), ("source", source.as_str()), ("bucket", bucket.as_str())]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
+            columns.extend(partition.iter().map(|(name, value)| StringChunked::full(name.as_str().into(), value, height).into_column()));
+            columns.push(pointer_column(rows.pointers.iter().map(Vec::as_slice)));
+            Ok(Table { dataset_id: dataset_id.to_owned(), partition, frame: DataFrame::new(height, columns)?, issues: rows.issues })
+        };
+        by_state.into_iter().map(table).collect()
+    }
+}
+
+impl Builder {
+    fn new(name: &str, cell: &Cell) -> Self {
+        match cell {
+            Cell::Text(_) => Self::Text(StringChunkedBuilder::new(name.into(), 1024)),
+            Cell::Cents(_) => Self::Cents(PrimitiveChunkedBuilder::new(name.into(), 1024)),
+            Cell::Ordinal(_) => Self::Ordinal(PrimitiveChunkedBuilder::new(name.into(), 1024)),
+        }
+    }
+
+    fn append(&mut self, cell: Cell) {
+        match (self, cell) {
+            (Self::Text(builder), Cell::Text(text)) => builder.append_option(text),
+            (Self::Cents(builder), Cell::Cents(cents)) => builder.append_option(cents),
+            (Self::Ordinal(builder), Cell::Ordinal(number)) => builder.append_value(number),
+            _ => unreachable!("a column's cells are of one kind"),
+        }
+    }
+
+    fn finish(self) -> Column {
+        match self {
+            Self::Text(builder) => builder.finish().into_column(),
+            Self::Cents(builder) => builder.finish().into_column(),
+            Self::Ordinal(builder) => builder.finish().into_column(),
+        }
+    }
+}

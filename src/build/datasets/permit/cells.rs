@@ -1,0 +1,277 @@
+//! The cells of a row in the forms that cities use: dates, money, coordinates.
+
+use std::collections::HashMap;
+
+use polars::prelude::*;
+
+use super::settings::{DateFormat, Lookup, Settings};
+use crate::normalise::{Day, day_from_epoch, day_from_pattern, degrees, pointers, text, unscaled, us_date};
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::error::Result;
+use pubdata_core::provenance::POINTERS;
+
+/// Days that stand for no date, as forms and databases write them.
+const PLACEHOLDERS: &[&str] = &["1900-01-01", "1899-12-30", "1899-12-31", "2999-12-31", "9999-12-31"];
+
+/// No permit of a city is older; a year before it is a slip of the pen.
+const EARLIEST: &str = "1850-01-01";
+
+const LATEST: &str = "2100-01-01";
+
+/// Larger values are kept and flagged.
+const IMPLAUSIBLE_CENTS: i64 = 100_000_000_000;
+
+/// Most cents and hundredths that the contract has room for.
+const MAX_CENTS: i64 = 10_i64.pow(16);
+const MAX_HUNDREDTHS: i64 = 10_i64.pow(14);
+
+/// The rows of all files of a source.
+pub(super) struct Rows<'f> {
+    columns: HashMap<&'f str, &'f StringChunked>,
+    pointers: Vec<Vec<u64>>,
+}
+
+impl<'f> Rows<'f> {
+    pub(super) fn new(frame: &'f DataFrame) -> Result<Self> {
+        let names = frame.get_column_names().into_iter().filter(|name| **name != POINTERS);
+        let columns = names.map(|name| Ok((name.as_str(), text(frame, name)?))).collect::<Result<_>>()?;
+        Ok(Self { columns, pointers: pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect() })
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.pointers.len()
+    }
+
+    pub(super) fn pointers(&self, row: usize) -> &[u64] {
+        &self.pointers[row]
+    }
+
+    /// A cell; none where it is empty or the source has no such column.
+    pub(super) fn cell(&self, row: usize, column: &str) -> Option<&'f str> {
+        unlisted(self.columns.get(column)?.get(row)?)
+    }
+}
+
+/// A link or telephone of a Socrata portal is the first of a list: `[5125550100, null]`.
+fn unlisted(cell: &str) -> Option<&str> {
+    let text = match cell.strip_prefix('[').and_then(|rest| rest.strip_suffix(", null]")) {
+        Some("null") => "",
+        Some(first) => first.trim(),
+        None => cell,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// A finding about a cell: its code, and what was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Warning {
+    pub(super) code: &'static str,
+    pub(super) detail: String,
+}
+
+/// Reads the cells of one row and keeps note of those that cannot be read.
+pub(super) struct Reader<'a> {
+    pub(super) rows: &'a Rows<'a>,
+    pub(super) row: usize,
+    pub(super) settings: &'a Settings,
+    pub(super) warnings: Vec<Warning>,
+    /// Words that the declaration's tables do not have, with their columns: `type=Sheds`.
+    pub(super) unknown_values: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(rows: &'a Rows<'a>, row: usize, settings: &'a Settings) -> Self {
+        Self { rows, row, settings, warnings: Vec::new(), unknown_values: Vec::new() }
+    }
+
+    pub(super) fn text(&self, column: &str) -> Option<&'a str> {
+        self.rows.cell(self.row, column)
+    }
+
+    pub(super) fn owned(&self, column: &str) -> Option<String> {
+        self.text(column).map(str::to_owned)
+    }
+
+    pub(super) fn warn(&mut self, code: &'static str, detail: String) {
+        self.warnings.push(Warning { code, detail });
+    }
+
+    pub(super) fn date(&mut self, column: &str) -> Option<String> {
+        let cell = self.text(column)?;
+        date(cell, &self.settings.dates).unwrap_or_else(|| {
+            self.warn("bad_date", format!("{column} is `{cell}`"));
+            None
+        })
+    }
+
+    /// Cents of an amount, which may be zero but not negative.
+    pub(super) fn money(&mut self, column: &str) -> Option<i64> {
+        let cell = self.text(column)?;
+        let cents = amount(cell.trim_start_matches('$')).filter(|cents| *cents < MAX_CENTS);
+        match cents {
+            None => self.warn("bad_money", format!("{column} is `{cell}`")),
+            Some(cents) if cents > IMPLAUSIBLE_CENTS => self.warn("implausible_money", format!("{column} is `{cell}`")),
+            Some(_) => {}
+        }
+        cents
+    }
+
+    /// Hundredths of a quantity.
+    pub(super) fn measure(&mut self, column: &str) -> Option<i64> {
+        let cell = self.text(column)?;
+        let hundredths = amount(cell).filter(|units| *units < MAX_HUNDREDTHS);
+        if hundredths.is_none() {
+            self.warn("bad_number", format!("{column} is `{cell}`"));
+        }
+        hundredths
+    }
+
+    /// What a table says of a word, null where it knows none.
+    pub(super) fn category(&mut self, table: &Lookup, column: &str, code: &'static str) -> Option<String> {
+        let word = self.text(column)?;
+        self.known(table.get(word), word, column, code)
+    }
+
+    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or that of every permit of the list.
+    pub(super) fn kind(&mut self) -> Option<String> {
+        if let Some(kind) = &self.settings.only_type {
+            return Some(kind.clone());
+        }
+        let word = self.text("type")?;
+        let types = &self.settings.types;
+        let below = self.text("sub_type").and_then(|below| types.get(&format!("{word}/{below}")));
+        self.known(below.or_else(|| types.get(word)), word, "type", "unmapped_type")
+    }
+
+    fn known(&mut self, value: Option<&str>, word: &str, column: &str, code: &'static str) -> Option<String> {
+        if value.is_none() {
+            self.warn(code, format!("{column} is `{word}`"));
+            self.unknown_values.push(format!("{column}={}", word.replace(LIST_SEPARATOR, " ")));
+        }
+        value.filter(|value| !value.is_empty()).map(str::to_owned)
+    }
+
+    /// Latitude and longitude of two columns or of one that holds both; nothing at 0, 0.
+    pub(super) fn coordinates(&mut self) -> Option<(f64, f64)> {
+        let Some((lat, lon)) = self.text("lat").zip(self.text("lon")).or_else(|| self.text("location").and_then(point)) else {
+            if let Some(cell) = self.text("location").filter(|cell| cell.contains('(')) {
+                self.warn("bad_coordinates", format!("location is `{cell}`"));
+            }
+            return None;
+        };
+        match degrees(lat.trim(), 90.0).zip(degrees(lon.trim(), 180.0)) {
+            None if self.settings.has_projected_coordinates && is_projected(lat) && is_projected(lon) => None,
+            Some((lat, lon)) => (lat.abs() > f64::EPSILON || lon.abs() > f64::EPSILON).then_some((lat, lon)),
+            None => {
+                self.warn("bad_coordinates", format!("latitude and longitude are `{lat}` and `{lon}`"));
+                None
+            }
+        }
+    }
+}
+
+/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which they stand the other way round.
+fn point(cell: &str) -> Option<(&str, &str)> {
+    let (is_well_known_text, rest) = match cell.split_at_checked(5) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("point") => (true, rest.trim()),
+        _ => (false, cell),
+    };
+    let pair = rest.strip_prefix('(')?.strip_suffix(')')?;
+    match is_well_known_text {
+        true => pair.trim().split_once(' ').map(|(lon, lat)| (lat, lon)),
+        false => pair.split_once(','),
+    }
+}
+
+/// A length on a plane, which is too large for an angle.
+fn is_projected(cell: &str) -> bool {
+    cell.trim().parse::<f64>().is_ok_and(|value| value.is_finite() && value.abs() > 360.0)
+}
+
+/// Reads a date; none when it is none, `Some(None)` for a placeholder.
+#[expect(clippy::option_option, reason = "the outer says whether the text can be read, the inner whether it is a date")]
+pub(super) fn date(text: &str, formats: &[DateFormat]) -> Option<Option<String>> {
+    if text.bytes().all(|byte| matches!(byte, b'0' | b'-' | b'/')) {
+        return Some(None);
+    }
+    let day = text.split(['T', ' ']).next().unwrap_or_default();
+    let read = |format: &DateFormat| match format {
+        DateFormat::MonthDayYear => us_date(day),
+        DateFormat::Iso => Day::from_iso(day.as_bytes()).map(|day| day.to_string()),
+        DateFormat::YearMonthDay => day_from_pattern(day, "YYYY/MM/DD").map(|day| day.to_string()),
+        DateFormat::EightDigits => day_from_pattern(day, "YYYYMMDD").map(|day| day.to_string()),
+        DateFormat::EpochSeconds => day_from_epoch(text, 86_400).map(|day| day.to_string()),
+        DateFormat::EpochMilliseconds => day_from_epoch(text, 86_400_000).map(|day| day.to_string()),
+    };
+    let date = formats.iter().find_map(read)?;
+    if PLACEHOLDERS.contains(&date.as_str()) {
+        return Some(None);
+    }
+    (date.as_str() > EARLIEST && date.as_str() < LATEST).then_some(Some(date))
+}
+
+fn amount(text: &str) -> Option<i64> {
+    let plain: String = text.chars().filter(|c| *c != ',' && *c != ' ').collect();
+    unscaled(&plain, 2).filter(|units| *units >= 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The forms that stand in the cities' files.
+    #[test]
+    fn dates_in_every_form() {
+        let all = [DateFormat::MonthDayYear, DateFormat::Iso, DateFormat::YearMonthDay, DateFormat::EpochSeconds];
+        let cases = [
+            ("03/22/2016", "2016-03-22"),
+            ("01/04/2024 00:00:00", "2024-01-04"),
+            ("2016-03-29T12:00:00", "2016-03-29"),
+            ("2013-01-02", "2013-01-02"),
+            ("2024/03/09", "2024-03-09"),
+            ("1255910400", "2009-10-19"),
+            ("122601600", "1973-11-20"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(date(text, &all), Some(Some(expected.to_owned())), "{text}");
+        }
+        assert_eq!(date("20260813", &[DateFormat::EightDigits]), Some(Some("2026-08-13".to_owned())));
+        // Midnight in Nashville, in summer and in winter.
+        for (text, expected) in [("1681189200000", "2023-04-11"), ("1704866400000", "2024-01-10")] {
+            assert_eq!(date(text, &[DateFormat::EpochMilliseconds]), Some(Some(expected.to_owned())));
+        }
+        for placeholder in ["00000000", "00/00/0000", "0000-00-00", "01/01/1900", "12/31/9999"] {
+            assert_eq!(date(placeholder, &all), Some(None), "{placeholder}");
+        }
+        for wrong in ["0020-01-01T00:00:00", "13/45/2016", "31-JAN-00", "2016-02-30", "soon", "99999999999999"] {
+            assert_eq!(date(wrong, &all), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn points_are_read_in_either_order() {
+        for cell in ["(37.78, -122.40)", "POINT (-122.40 37.78)", "point(-122.40 37.78)"] {
+            let (lat, lon) = point(cell).unwrap();
+            assert_eq!((lat.trim(), lon.trim()), ("37.78", "-122.40"), "{cell}");
+        }
+        for cell in ["140 Ellis St", "POINT EMPTY", "(37.78)", "POINT (-122.40)", "", "é"] {
+            assert_eq!(point(cell), None, "{cell}");
+        }
+        assert!(is_projected("2130000.1") && !is_projected("-98.49") && !is_projected("none"));
+    }
+
+    #[test]
+    fn amounts_keep_every_cent() {
+        let cases = [("1,385,598.08", Some(138_559_808)), ("52.5", Some(5_250)), ("0.0", Some(0)), ("1", Some(100)), ("-1", None), ("n/a", None)];
+        for (text, expected) in cases {
+            assert_eq!(amount(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_of_a_portal_are_their_first_item() {
+        assert_eq!(unlisted("[5125550100, null]"), Some("5125550100"));
+        assert_eq!(unlisted("[null, null]"), None);
+        assert_eq!(unlisted("[sic] as written"), Some("[sic] as written"));
+    }
+}

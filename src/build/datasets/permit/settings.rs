@@ -1,0 +1,312 @@
+//! What a city's declaration says under `[settings]`: everything in which cities differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::datasets::Fault;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Source};
+
+/// Columns that are read wherever they are mapped.
+const COLUMNS: &[&str] = &[
+    "address_state",
+    "applied_date",
+    "city",
+    "completed_date",
+    "description",
+    "expires_date",
+    "fees",
+    "housing_units",
+    "issued_date",
+    "lat",
+    "link",
+    "location",
+    "lon",
+    "permit_number",
+    "property_class",
+    "property_class_raw",
+    "square_feet",
+    "status",
+    "status_date",
+    "status_detail",
+    "status_raw",
+    "sub_type",
+    "type",
+    "type_raw",
+    "work_class",
+    "work_class_raw",
+    "zip",
+];
+
+/// Columns of a party, behind the prefix of its group.
+#[rustfmt::skip]
+const PARTY_COLUMNS: &[&str] = &[
+    "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
+    "other_license_number",
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    pub(super) jurisdiction: Jurisdiction,
+    /// Columns that a permit is known by: of these lists the first whose columns all have a value. `column?` may be empty.
+    #[serde(default = "by_permit_number")]
+    pub(super) keys: Vec<Vec<String>>,
+    /// In the order in which they are tried.
+    pub(super) dates: Vec<DateFormat>,
+    /// Columns of the street address, joined by blanks; `a+b` are joined without.
+    #[serde(default = "one_column")]
+    pub(super) line1: Vec<String>,
+    /// Columns of the unit.
+    #[serde(default)]
+    pub(super) line2: Vec<String>,
+    /// Whether `line1` holds city, state and ZIP code too.
+    #[serde(default)]
+    pub(super) has_whole_addresses: bool,
+    /// The day of issue from which on permits are left out, because another list of the city has them.
+    pub(super) issued_before: Option<String>,
+    /// Whether some rows have coordinates on a plane in the place of degrees: these rows have none, without a warning.
+    #[serde(default)]
+    pub(super) has_projected_coordinates: bool,
+    /// Columns of the value of the work; the first that has one.
+    #[serde(default = "stated_value")]
+    pub(super) job_value: Vec<String>,
+    pub(super) parcel: Option<Parcel>,
+    /// Page of a permit, filled with columns: `https://…?id={permit_number}`. A column `link` comes before it.
+    pub(super) url: Option<String>,
+    pub(super) merge: Option<Merge>,
+    #[serde(default, rename = "contact")]
+    pub(super) contacts: Vec<ContactGroup>,
+    /// Type of every permit of a list that has no column for it.
+    pub(super) only_type: Option<String>,
+    #[serde(default, rename = "type")]
+    pub(super) types: Lookup,
+    #[serde(default)]
+    pub(super) status: Lookup,
+    #[serde(default)]
+    pub(super) work_class: Lookup,
+    #[serde(default)]
+    pub(super) property_class: Lookup,
+    /// Roles of parties by the text of a `type` column.
+    #[serde(default)]
+    pub(super) role: Lookup,
+    /// Words in descriptions behind which a person is named.
+    #[serde(default)]
+    pub(super) name_marks: Vec<String>,
+    /// Street suffixes that the city abbreviates in its own way.
+    #[serde(default)]
+    pub(super) suffix: Lookup,
+    /// Cities by what the source calls them, where it names boroughs or its own long form.
+    #[serde(default)]
+    pub(super) city: Lookup,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Jurisdiction {
+    /// `us-il-chicago`.
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) state: String,
+    /// City of an address that names none.
+    pub(super) city: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DateFormat {
+    /// `MM/DD/YYYY`, with or without a time.
+    MonthDayYear,
+    /// `YYYY-MM-DD`, with or without a time, which is local: never shifted.
+    Iso,
+    /// `YYYY/MM/DD`.
+    YearMonthDay,
+    /// `YYYYMMDD`.
+    EightDigits,
+    EpochSeconds,
+    EpochMilliseconds,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parcel {
+    /// `pin`, `bbl`, …
+    pub(super) scheme: String,
+    /// Columns of its parts; no part may be missing or zero.
+    pub(super) columns: Vec<String>,
+    /// Digits of each part, filled with zeros.
+    #[serde(default)]
+    pub(super) digits: Vec<usize>,
+    /// Between the parts.
+    #[serde(default)]
+    pub(super) joint: String,
+    /// Codes of parts that are published as words.
+    #[serde(default)]
+    pub(super) codes: Lookup,
+    /// Characters that stand between several parcels of a cell, of which the first is taken.
+    #[serde(default)]
+    pub(super) separators: String,
+}
+
+/// How several rows of one permit become one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Merge {
+    /// Columns that say which row is the latest, the first being the most important; an empty cell comes before all.
+    pub(super) order: Vec<String>,
+    /// Columns whose earliest date is published.
+    pub(super) earliest: Vec<String>,
+    /// A row with one of these texts in this column is a renewal.
+    pub(super) renewal_column: String,
+    pub(super) renewals: BTreeSet<String>,
+    /// Columns by which renewals are told apart: rows that repeat one are one.
+    pub(super) renewal_keys: Vec<String>,
+}
+
+/// Columns of one party: `{prefix}_name`, `{prefix}_first_name`, `_middle_name`, `_last_name`, `_business_name`, `_type` (its role),
+/// `_party` (what it is), `_phone`, `_license_number`, `_license_type`, `_license_state` and `_other_license_number`, as far as they are mapped.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ContactGroup {
+    /// With `#` for the number of a block.
+    pub(super) prefix: String,
+    /// Number of blocks, when the prefix has `#`.
+    #[serde(default)]
+    pub(super) blocks: usize,
+    /// Role of every party of the group; without it the `type` column says, by the table of roles.
+    pub(super) role: Option<String>,
+    #[serde(default)]
+    pub(super) names: Names,
+    /// Role of a party whose name is withheld because it may be a person's.
+    pub(super) person_role: Option<String>,
+    /// Texts in the `party` column that say that it is a person.
+    #[serde(default)]
+    pub(super) persons: BTreeSet<String>,
+    /// Texts in the place of a contractor's name that say that the owner does the work.
+    #[serde(default)]
+    pub(super) owner_names: BTreeSet<String>,
+    /// State whose board a license number is of, where no column says so.
+    pub(super) license_state: Option<String>,
+    /// Whose numbers they are: issuer and kind, as a list of licenses has it under `number_scheme`. A number without one is linked to no license.
+    pub(super) license_scheme: Option<String>,
+    /// The same of the other number.
+    pub(super) other_license_scheme: Option<String>,
+    /// Kinds of license that are none.
+    #[serde(default)]
+    pub(super) no_license_types: BTreeSet<String>,
+}
+
+/// Which names of a group may be published.
+#[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Names {
+    /// Those of parties who practise a trade; of owners, applicants and others none.
+    #[default]
+    Trade,
+    /// Those that are surely not a person's, whoever the party is.
+    Organizations,
+}
+
+/// A table from the publisher's words, in any case, to ours; an empty text stands for null.
+#[derive(Deserialize, Default)]
+#[serde(from = "BTreeMap<String, String>")]
+pub(super) struct Lookup(BTreeMap<String, String>);
+
+impl From<BTreeMap<String, String>> for Lookup {
+    fn from(table: BTreeMap<String, String>) -> Self {
+        table.into_iter().collect()
+    }
+}
+
+impl FromIterator<(String, String)> for Lookup {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(table: I) -> Self {
+        Self(table.into_iter().map(|(word, value)| (normalized_word(&word), value)).collect())
+    }
+}
+
+impl Lookup {
+    pub(super) fn get(&self, word: &str) -> Option<&str> {
+        self.0.get(&normalized_word(word)).map(String::as_str)
+    }
+}
+
+/// Lower case, with single blanks.
+pub(super) fn normalized_word(word: &str) -> String {
+    word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+fn by_permit_number() -> Vec<Vec<String>> {
+    vec![vec!["permit_number".to_owned()]]
+}
+
+fn one_column() -> Vec<String> {
+    vec!["line1".to_owned()]
+}
+
+fn stated_value() -> Vec<String> {
+    vec!["job_value".to_owned()]
+}
+
+/// The one source of a city.
+///
+/// # Errors
+/// `Config`, when the declaration has none or several.
+pub(super) fn source(declaration: &Declaration) -> Result<&Source> {
+    match declaration.sources.as_slice() {
+        [source] => Ok(source),
+        sources => Err(Error::config(format!("{}: {} sources where one is read", declaration.pipeline_id, sources.len()))),
+    }
+}
+
+impl Settings {
+    /// Checks that each column that is named is mapped.
+    ///
+    /// # Errors
+    /// A fault that names the columns that are not.
+    pub(super) fn check(&self, declaration: &Declaration) -> std::result::Result<(), Fault> {
+        let mapped = &source(declaration).map_err(|error| Fault::of_settings("", error.to_string()))?.columns;
+        let mut named = self.named();
+        named.insert("permit_number");
+        if self.job_value == stated_value() {
+            named.remove("job_value");
+        }
+        let missing: Vec<&str> = named.into_iter().filter(|name| !mapped.contains_key(*name)).collect();
+        let without_columns = self.contacts.iter().filter(|group| !mapped.keys().any(|name| name.starts_with(&group.block(1))));
+        let missing: Vec<&str> = missing.into_iter().chain(without_columns.map(|group| group.prefix.as_str())).collect();
+        match missing.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::of_settings("", format!("they name columns that are not mapped: {}", missing.join(", ")))),
+        }
+    }
+
+    /// The columns that are named here.
+    fn named(&self) -> BTreeSet<&str> {
+        let mut named = BTreeSet::new();
+        named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
+        named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
+        named.extend(self.parcel.iter().flat_map(|parcel| &parcel.columns).map(String::as_str));
+        if let Some(merge) = &self.merge {
+            named.extend(merge.order.iter().chain(&merge.earliest).chain(&merge.renewal_keys).chain([&merge.renewal_column]).map(String::as_str));
+        }
+        named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
+        named.extend(self.job_value.iter().map(String::as_str));
+        named
+    }
+
+    /// The columns that are read: those named here, and those that [`super::rows`] and [`super::contact`] ask for.
+    pub(super) fn columns(&self) -> BTreeSet<String> {
+        let of_group = |group: &ContactGroup| {
+            let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
+            blocks.into_iter().flat_map(|block| PARTY_COLUMNS.iter().map(move |part| format!("{block}{part}")))
+        };
+        COLUMNS.iter().copied().chain(self.named()).map(str::to_owned).chain(self.contacts.iter().flat_map(of_group)).collect()
+    }
+}
+
+impl ContactGroup {
+    /// Prefix of the columns of a block, counted from 1.
+    pub(super) fn block(&self, number: usize) -> String {
+        format!("{}_", self.prefix.replace('#', &number.to_string()))
+    }
+}

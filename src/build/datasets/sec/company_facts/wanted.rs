@@ -1,0 +1,40 @@
+//! The concepts whose facts are kept, found by taxonomy and name as a member writes them. A fact carries the position of its concept in the
+//! list, not the name.
+
+use polars::prelude::{InitHashMaps, PlHashMap};
+
+use pubdata_core::error::{Error, Result};
+
+/// The concepts whose facts are kept, each with its position in the list that it was made from.
+#[derive(Debug, Clone, Default)]
+pub struct WantedConcepts {
+    taxonomies: PlHashMap<Box<[u8]>, Concepts>,
+}
+
+/// Wanted concepts of one taxonomy, by name as written in a member.
+pub(super) type Concepts = PlHashMap<Box<[u8]>, u16>;
+
+impl WantedConcepts {
+    /// Takes names with their taxonomy: `us-gaap:Revenues`.
+    ///
+    /// # Errors
+    /// `Config`, when a name has no taxonomy, occurs twice, or there are more than 65,536.
+    pub fn new<'a>(qualified_names: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut taxonomies: PlHashMap<Box<[u8]>, Concepts> = PlHashMap::new();
+        for (position, qualified_name) in qualified_names.into_iter().enumerate() {
+            let position = u16::try_from(position).map_err(|_| Error::config("more than 65,536 wanted concepts"))?;
+            let (taxonomy, concept) = qualified_name
+                .split_once(':')
+                .ok_or_else(|| Error::config(format!("`{qualified_name}` is no concept: a taxonomy, a colon and a name, such as `us-gaap:Revenues`")))?;
+            if taxonomies.entry(taxonomy.as_bytes().into()).or_default().insert(concept.as_bytes().into(), position).is_some() {
+                return Err(Error::config(format!("concept `{qualified_name}` is listed twice")));
+            }
+        }
+        Ok(Self { taxonomies })
+    }
+
+    /// The wanted concepts of a taxonomy, when there are any.
+    pub(super) fn of_taxonomy(&self, taxonomy: &[u8]) -> Option<&Concepts> {
+        self.taxonomies.get(taxonomy)
+    }
+}

@@ -1,0 +1,305 @@
+//! Builds the figures of a bucket: reads the facts and submissions of its registrants, has the figures selected, and makes the rows of
+//! three tables. Facts that were fetched of a single registrant take the place of those in the archive.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
+use polars::prelude::*;
+
+use super::frames::{LINES, Source, VALUES, lines_frame, values_frame};
+use super::rules;
+use super::select::{Selected, select};
+use super::settings::Rules;
+use crate::datasets::context::finding;
+use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
+use crate::datasets::sec::fact::CompanyFacts;
+use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
+use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
+use crate::decode::Member;
+use crate::normalise::pointer_column;
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{Cik, Digest, cik_bucket};
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::provenance::{Inputs, SourcePointer};
+
+const MEMBERS: &str = "sec.archive_member";
+const FACTS: &str = "sec.companyfacts";
+const FACTS_NOW: &str = "sec.companyfacts_api";
+const SUBMISSIONS: &str = "sec.submissions";
+const SUBMISSIONS_NOW: &str = "sec.submissions_api";
+
+/// Reads the archives' directories; the members are read when their shard is built.
+///
+/// # Errors
+/// `Format`, when an archive is none, or the facts archive holds a member that is not named after a registrant.
+pub(in crate::datasets) fn prepare(context: &Context<'_>) -> Result<Box<dyn Sharded>> {
+    let rules = rules(context.declaration)?;
+    let wanted = WantedConcepts::new(rules.concepts.iter().map(String::as_str))?;
+    let archive = |source_id: &str| context.archives(source_id)?.pop().ok_or_else(|| Error::format(format!("source `{source_id}` has no file")));
+    let mut financials = Financials {
+        facts: archive(FACTS)?,
+        submissions: archive(SUBMISSIONS)?,
+        facts_now: by_cik(context.documents(FACTS_NOW)?)?,
+        submissions_now: by_cik(context.documents(SUBMISSIONS_NOW)?)?,
+        shards: Vec::new(),
+        wanted,
+        rules,
+    };
+    financials.shards = financials.find_shards()?;
+    Ok(Box::new(financials))
+}
+
+/// The registrant of a member of the facts archive: `CIK0000320193.json`.
+fn cik_of(member: &Member) -> Option<Cik> {
+    let digits = member.name.strip_prefix("CIK")?.strip_suffix(".json")?;
+    if digits.len() == 10 { digits.parse().ok() } else { None }
+}
+
+/// All that figures are made from.
+struct Financials {
+    rules: Rules,
+    wanted: WantedConcepts,
+    facts: SourceArchive,
+    submissions: SourceArchive,
+    /// What was fetched of single registrants after the archives.
+    facts_now: BTreeMap<Cik, SourceDocument>,
+    submissions_now: BTreeMap<Cik, SourceDocument>,
+    shards: Vec<Shard>,
+}
+
+/// Where the facts of a registrant are.
+struct FactsDocument {
+    source_id: &'static str,
+    /// Name of the member or of the document's URL.
+    name: String,
+    input: u64,
+    /// Of a document that was fetched by itself; a member has none yet.
+    snapshot: Option<Digest>,
+}
+
+/// What a registrant's figures are made from, and what came of it.
+struct Company {
+    source_id: &'static str,
+    /// Name of the member or of the document's URL.
+    name: String,
+    digest: Digest,
+    size_bytes: u64,
+    decoder: Decoder,
+    input: u64,
+    member: u64,
+    facts: CompanyFacts,
+    selected: Selected,
+}
+
+impl Sharded for Financials {
+    fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+
+    fn archives(&self) -> Vec<&SourceArchive> {
+        vec![&self.facts, &self.submissions]
+    }
+
+    fn members(&self, subject: &Subject) -> Result<Vec<Vec<&Member>>> {
+        let cik = subject.key.parse().map_err(|error| Error::format(format!("registrant `{}`: {error}", subject.key)))?;
+        Ok(vec![self.facts_member(cik).into_iter().collect(), self.submissions_members(cik).iter().collect()])
+    }
+
+    fn build(&self, shard: &Shard, subjects: &[&Subject], inputs: &mut Inputs) -> Result<Vec<Table>> {
+        // The largest first: what it is read into does for the others.
+        let mut by_size: Vec<usize> = (0..subjects.len()).collect();
+        let ciks = subjects.iter().map(|subject| subject.key.parse().map_err(|error| Error::format(format!("shard {}: {error}", shard.key))));
+        let ciks: Vec<Cik> = ciks.collect::<Result<_>>()?;
+        by_size.sort_by_key(|place| Reverse(self.facts_bytes(ciks[*place])));
+        let mut made: Vec<Option<std::result::Result<Company, Issue>>> = subjects.iter().map(|_| None).collect();
+        let mut content = Vec::new();
+        for place in by_size {
+            let document = self.read_facts(ciks[place], &mut content)?;
+            made[place] = Some(self.company(ciks[place], document, &content, inputs)?);
+        }
+        let mut companies = Vec::with_capacity(subjects.len());
+        let (mut of_values, mut of_members) = (Vec::new(), Vec::new());
+        for company in made.into_iter().flatten() {
+            match company {
+                Ok(company) => {
+                    let pointer = SourcePointer {
+                        source_id: company.source_id.to_owned(),
+                        snapshot: company.digest,
+                        member: (company.member != 0).then(|| company.name.clone()),
+                        offset: 0,
+                        length: 0,
+                    };
+                    of_values.extend(company.selected.findings.iter().map(|finding| finding.issue(&self.rules, &company.selected, pointer.clone())));
+                    of_values.extend(self.malformed_facts(company.selected.cik, &company, &pointer));
+                    companies.push(company);
+                }
+                Err(issue) => of_members.push(issue),
+            }
+        }
+        let sources: Vec<Source<'_>> = companies
+            .iter()
+            .map(|company| Source { selected: &company.selected, input: company.input, member: company.member, size_bytes: company.size_bytes })
+            .collect();
+        let table = |dataset_id: &str, frame, issues| Table {
+            dataset_id: dataset_id.to_owned(),
+            partition: BTreeMap::from([("bucket".to_owned(), shard.key.clone())]),
+            frame,
+            issues,
+        };
+        Ok(vec![
+            table(VALUES, values_frame(&shard.key, &self.rules, &sources)?, of_values),
+            table(LINES, lines_frame(&shard.key, &self.rules, &sources)?, Vec::new()),
+            table(MEMBERS, members_frame(&shard.key, &companies)?, of_members),
+        ])
+    }
+}
+
+impl Financials {
+    fn find_shards(&self) -> Result<Vec<Shard>> {
+        let mut ciks = Vec::with_capacity(self.facts.members().len());
+        for member in self.facts.members() {
+            let cik = cik_of(member);
+            ciks.push(cik.ok_or_else(|| Error::format(format!("member `{}` of `{FACTS}` is not named after a registrant", member.name)))?);
+        }
+        ciks.extend(self.facts_now.keys());
+        ciks.sort_unstable();
+        ciks.dedup();
+        let mut shards: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
+        for cik in ciks {
+            shards.entry(cik_bucket(cik)).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
+        }
+        Ok(shards.into_iter().map(|(key, subjects)| Shard { key, subjects }).collect())
+    }
+
+    /// Of the registrant's facts and of its submissions, which say when a report's period ended.
+    fn fingerprint(&self, cik: Cik) -> Digest {
+        let mut text = String::new();
+        let mut add_member = |member: &Member| text.push_str(&format!("{} {:08x} {}\n", member.name, member.crc32, member.size_bytes));
+        self.facts_member(cik).into_iter().for_each(&mut add_member);
+        self.submissions_members(cik).iter().for_each(&mut add_member);
+        for document in [self.facts_now.get(&cik), self.submissions_now.get(&cik)].into_iter().flatten() {
+            text.push_str(&format!("{} {}\n", document.snapshot.source_id, document.snapshot.sha256));
+        }
+        Digest::of(text.as_bytes())
+    }
+
+    fn facts_member(&self, cik: Cik) -> Option<&Member> {
+        self.facts.member(&format!("CIK{cik}.json"))
+    }
+
+    /// The registrant's own member and its pages, in the order of their names.
+    fn submissions_members(&self, cik: Cik) -> &[Member] {
+        let (own, page) = (format!("CIK{cik}.json"), format!("CIK{cik}-"));
+        let members = self.submissions.members();
+        let from = members.partition_point(|member| member.name.as_str() < page.as_str());
+        let count = members[from..].iter().take_while(|member| member.name == own || member.name.starts_with(&page)).count();
+        &members[from..from + count]
+    }
+
+    /// How large the facts of a registrant are.
+    fn facts_bytes(&self, cik: Cik) -> u64 {
+        match (self.facts_now.get(&cik), self.facts_member(cik)) {
+            (Some(now), _) => now.content.len() as u64,
+            (None, member) => member.map_or(0, |member| member.size_bytes),
+        }
+    }
+
+    /// Reads the facts of a registrant, and says where they are.
+    fn read_facts(&self, cik: Cik, content: &mut Vec<u8>) -> Result<FactsDocument> {
+        match (self.facts_now.get(&cik), self.facts_member(cik)) {
+            (Some(now), _) => {
+                content.clone_from(&now.content);
+                Ok(FactsDocument { source_id: FACTS_NOW, name: now.snapshot.url.clone(), input: now.number, snapshot: Some(now.snapshot.sha256) })
+            }
+            (None, Some(member)) => {
+                self.facts.read(member, content)?;
+                Ok(FactsDocument { source_id: FACTS, name: member.name.clone(), input: self.facts.number, snapshot: None })
+            }
+            (None, None) => Err(Error::format(format!("registrant {cik} has no facts"))),
+        }
+    }
+
+    /// Reads what else there is about a registrant and selects its figures; an issue, when its facts cannot be read.
+    fn company(&self, cik: Cik, document: FactsDocument, content: &[u8], inputs: &mut Inputs) -> Result<std::result::Result<Company, Issue>> {
+        let FactsDocument { source_id, name, input, snapshot } = document;
+        let unreadable = |detail: String| finding("member_unreadable", Severity::Block, MEMBERS, &format!("{MEMBERS}:{cik}"), format!("{name}: {detail}"));
+        let filings = match self.filings(cik)? {
+            Ok(filings) => filings,
+            Err(error) => return Ok(Err(unreadable(format!("its submissions cannot be read: {error}")))),
+        };
+        let (facts, decoder) = match parse(content, &self.wanted) {
+            Ok(parsed) => parsed,
+            Err(error) => return Ok(Err(unreadable(error.to_string()))),
+        };
+        if facts.cik != cik.number() {
+            return Ok(Err(unreadable(format!("says that its CIK is {}", facts.cik))));
+        }
+        let digest = snapshot.unwrap_or_else(|| Digest::of_member(content));
+        let member = if snapshot.is_none() { inputs.number_document(&name, digest) } else { 0 };
+        let selected = select(cik, &facts, &filings, &self.rules);
+        Ok(Ok(Company { source_id, size_bytes: content.len() as u64, name, digest, decoder, input, member, facts, selected }))
+    }
+
+    /// The periodic reports of a registrant; the inner error says what of its submissions cannot be read. What was fetched of it alone has
+    /// the newest; older pages come with the archive.
+    fn filings(&self, cik: Cik) -> Result<std::result::Result<Vec<Filing>, Error>> {
+        let (mut own, mut pages) = (Vec::new(), Vec::new());
+        own.extend(self.submissions_now.get(&cik).map(|now| now.content.clone()));
+        for member in self.submissions_members(cik) {
+            let mut bytes = Vec::new();
+            self.submissions.read(member, &mut bytes)?;
+            if member.name.contains('-') { pages.push(bytes) } else { own.push(bytes) }
+        }
+        let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+        let Some((newest, older)) = own.split_first() else { return Ok(Ok(Vec::new())) };
+        let read = || {
+            let mut filings = periodic_filings(newest, &pages)?;
+            for bytes in older {
+                filings.extend(periodic_filings(bytes, &[])?);
+            }
+            let mut seen = HashSet::with_capacity(filings.len());
+            filings.retain(|filing| seen.insert(filing.accession));
+            Ok(filings)
+        };
+        Ok(read())
+    }
+
+    /// Facts of wanted concepts that are not as the format says.
+    fn malformed_facts<'a>(&'a self, cik: Cik, company: &'a Company, pointer: &'a SourcePointer) -> impl Iterator<Item = Issue> + 'a {
+        company.facts.malformed.iter().map(move |malformed| {
+            let concept = self.rules.concept(malformed.concept);
+            let record = format!("{VALUES}:{cik}:{concept}@{}", malformed.offset);
+            let mut issue = finding("malformed_fact", Severity::Quarantine, VALUES, &record, format!("{concept}: {}", malformed.detail));
+            issue.pointer = Some(SourcePointer { offset: malformed.offset.into(), length: malformed.length.into(), ..pointer.clone() });
+            issue
+        })
+    }
+}
+
+/// Makes the rows of `sec.archive_member`: one per member, published or not and why.
+fn members_frame(bucket: &str, companies: &[Company]) -> Result<DataFrame> {
+    let texts = |name: &str, text: &dyn Fn(&Company) -> String| StringChunked::from_iter_values(name.into(), companies.iter().map(text)).into_column();
+    let counts = |name: &str, count: &dyn Fn(&Company) -> u64| {
+        let counts: Int64Chunked = companies.iter().map(|company| i64::try_from(count(company)).ok()).collect();
+        counts.with_name(name.into()).into_column()
+    };
+    let pointers: Vec<[u64; 4]> = companies.iter().map(|company| [company.input, company.member, 0, company.size_bytes]).collect();
+    let columns = vec![
+        texts("record_id", &|company| format!("{MEMBERS}:{}", company.selected.cik)),
+        StringChunked::full("bucket".into(), bucket, companies.len()).into_column(),
+        texts("cik", &|company| company.selected.cik.to_string()),
+        texts("source_id", &|company| company.source_id.to_owned()),
+        texts("member", &|company| company.name.clone()),
+        texts("member_digest", &|company| company.digest.to_string()),
+        counts("size_bytes", &|company| company.size_bytes),
+        texts("entity_name", &|company| company.facts.entity_name.clone()),
+        texts("taxonomies", &|company| company.facts.taxonomies.join(LIST_SEPARATOR)),
+        counts("facts_total", &|company| company.facts.facts_total),
+        counts("facts_used", &|company| company.facts.facts.len() as u64),
+        texts("decoder", &|company| company.decoder.name().to_owned()),
+        texts("outcome", &|company| company.selected.outcome.name().to_owned()),
+        pointer_column(pointers.iter().map(<[u64; 4]>::as_slice)),
+    ];
+    Ok(DataFrame::new(companies.len(), columns)?)
+}

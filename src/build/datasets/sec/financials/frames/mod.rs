@@ -1,0 +1,298 @@
+//! The rows of the two tables of figures, and what they have in common.
+
+mod lines;
+mod text;
+mod values;
+
+use std::iter::repeat_n;
+
+use polars::prelude::*;
+
+use crate::datasets::sec::fact::Unit;
+use crate::datasets::sec::financials::observation::{Finding, Observation};
+use crate::datasets::sec::financials::period::{NO_START, Period, Series as History};
+use crate::datasets::sec::financials::select::Selected;
+use crate::datasets::sec::financials::settings::Rules;
+use crate::datasets::sec::financials::warnings::Warnings;
+use crate::normalise::{DictionaryTexts, pointer_column};
+use pubdata_core::error::Result;
+use pubdata_core::ids::Cik;
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::provenance::SourcePointer;
+use text::{push_amount, push_item, push_period};
+
+pub use lines::lines_frame;
+pub use values::values_frame;
+
+pub const VALUES: &str = "sec.financial_value";
+pub const LINES: &str = "sec.statement_line";
+
+/// The figures of one registrant and the member they come from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    pub selected: &'a Selected,
+    /// Numbers of the snapshot and of the member, for pointers.
+    pub input: u64,
+    pub member: u64,
+    /// Size of the member, for the pointers of what it does not say.
+    pub size_bytes: u64,
+}
+impl Finding {
+    /// The finding as an issue about the record that is not published.
+    pub fn issue(&self, rules: &Rules, selected: &Selected, pointer: SourcePointer) -> Issue {
+        let metric = &rules.measures[self.measure].key;
+        let report = &selected.reports[self.report as usize];
+        let mut period = String::new();
+        push_period(&mut period, self.start, self.end);
+        let detail = format!("{metric} of {period} in {} {} has no place in a series", report.form.name(), report.accession);
+        Issue {
+            code: self.code.to_owned(),
+            severity: Severity::Quarantine,
+            dataset_id: VALUES.to_owned(),
+            record: Some(format!("{VALUES}:{}:{metric}:{period}:{}", selected.cik, report.accession)),
+            detail,
+            source_text: None,
+            pointer: Some(SourcePointer { offset: u64::from(self.offset), length: u64::from(self.length), ..pointer }),
+        }
+    }
+}
+
+/// Texts that many rows of a registrant share.
+struct Texts {
+    cik: String,
+    accessions: Vec<String>,
+}
+
+impl Texts {
+    fn new(selected: &Selected) -> Self {
+        Self { cik: cik_text(selected.cik), accessions: selected.reports.iter().map(|report| report.accession.to_string()).collect() }
+    }
+}
+
+fn cik_text(cik: Cik) -> String {
+    cik.to_string()
+}
+
+/// Columns that both tables have.
+struct Common {
+    record_id: StringChunkedBuilder,
+    cik: DictionaryTexts,
+    /// Of the registrant whose rows are added: the place of its CIK, of the accession number of its first report, and of the form of each.
+    cik_place: usize,
+    first_accession: usize,
+    forms: Vec<usize>,
+    unit: DictionaryTexts,
+    series: DictionaryTexts,
+    fiscal_year: Vec<Option<i32>>,
+    fiscal_period: DictionaryTexts,
+    period_start: Vec<Option<i32>>,
+    period_end: Vec<Option<i32>>,
+    is_ytd: Vec<bool>,
+    value: StringChunkedBuilder,
+    /// Its values are the concepts of the rules, in their order.
+    concept: DictionaryTexts,
+    form: DictionaryTexts,
+    filed_date: Vec<Option<i32>>,
+    accession_number: DictionaryTexts,
+    warnings: DictionaryTexts,
+    /// The sets of warnings whose lists are the values of `warnings`, in their order.
+    sets: Vec<Warnings>,
+    observation: Vec<Option<i32>>,
+    is_latest: Vec<bool>,
+    change: DictionaryTexts,
+    is_restated: Vec<bool>,
+    /// The period as the report states it, where that is not the period's.
+    reported_start: Vec<Option<i32>>,
+    reported_end: Vec<Option<i32>>,
+    pointers: Vec<[u64; 4]>,
+    /// A record id on its way.
+    id: String,
+    /// Another text on its way.
+    text: String,
+}
+
+fn texts(name: &str, rows: usize) -> StringChunkedBuilder {
+    StringChunkedBuilder::new(name.into(), rows)
+}
+
+impl Common {
+    fn new(rows: usize, rules: &Rules) -> Self {
+        let mut concept = DictionaryTexts::with_capacity(rows);
+        for name in &rules.concepts {
+            concept.add_value(name);
+        }
+        Self {
+            record_id: texts("record_id", rows),
+            cik: DictionaryTexts::with_capacity(rows),
+            cik_place: 0,
+            first_accession: 0,
+            forms: Vec::new(),
+            unit: DictionaryTexts::with_capacity(rows),
+            series: DictionaryTexts::with_capacity(rows),
+            fiscal_year: Vec::with_capacity(rows),
+            fiscal_period: DictionaryTexts::with_capacity(rows),
+            period_start: Vec::with_capacity(rows),
+            period_end: Vec::with_capacity(rows),
+            is_ytd: Vec::with_capacity(rows),
+            value: texts("value", rows),
+            concept,
+            form: DictionaryTexts::with_capacity(rows),
+            filed_date: Vec::with_capacity(rows),
+            accession_number: DictionaryTexts::with_capacity(rows),
+            warnings: DictionaryTexts::with_capacity(rows),
+            sets: Vec::new(),
+            observation: Vec::with_capacity(rows),
+            is_latest: Vec::with_capacity(rows),
+            change: DictionaryTexts::with_capacity(rows),
+            is_restated: Vec::with_capacity(rows),
+            reported_start: Vec::with_capacity(rows),
+            reported_end: Vec::with_capacity(rows),
+            pointers: Vec::with_capacity(rows),
+            id: String::with_capacity(128),
+            text: String::with_capacity(128),
+        }
+    }
+
+    /// Begins the rows of a registrant.
+    fn begin_source(&mut self, source: &Source<'_>, texts: &Texts) {
+        self.cik_place = self.cik.add_value(texts.cik.as_str());
+        self.first_accession = texts.accessions.iter().map(|accession| self.accession_number.add_value(accession.as_str())).min().unwrap_or_default();
+        self.forms.clear();
+        self.forms.extend(source.selected.reports.iter().map(|report| self.form.place_of(report.form.name())));
+    }
+
+    /// Begins record ids with dataset and registrant; `finish_id` adds one that is whole.
+    fn begin_id(&mut self, dataset_id: &str, cik: &str) -> &mut String {
+        self.id.clear();
+        for part in [dataset_id, ":", cik, ":"] {
+            self.id.push_str(part);
+        }
+        &mut self.id
+    }
+
+    fn finish_id(&mut self) {
+        self.record_id.append_value(&self.id);
+        self.cik.push_place(self.cik_place);
+    }
+
+    /// Adds what the rows of a period share.
+    fn add_period(&mut self, unit: Unit, period: &Period) {
+        let rows = period.observations().len();
+        self.cik.push_places(self.cik_place, rows);
+        self.unit.push_times(unit_name(unit), rows);
+        self.series.push_times(period.series.name(), rows);
+        self.fiscal_year.extend(repeat_n(Some(period.fiscal_year), rows));
+        self.fiscal_period.push_times(period.fiscal_period.name(), rows);
+        self.period_start.extend(repeat_n((period.start != NO_START).then(|| period.start.number()), rows));
+        self.period_end.extend(repeat_n(Some(period.end.number()), rows));
+        self.is_ytd.extend(repeat_n(period.is_ytd, rows));
+    }
+
+    /// Adds the rest of a period's row; its record id has been begun up to the report. `position` is the observation's among the registrant's.
+    fn add_observation(&mut self, source: &Source<'_>, texts: &Texts, period: &Period, position: usize) {
+        let observation = &source.selected.observations[position];
+        let report = &source.selected.reports[observation.report as usize];
+        let begun = self.id.len();
+        self.id.push_str(&texts.accessions[observation.report as usize]);
+        self.record_id.append_value(&self.id);
+        self.id.truncate(begun);
+        self.text.clear();
+        push_amount(&mut self.text, observation.value);
+        self.value.append_value(&self.text);
+        self.add_concept(source, observation);
+        self.form.push_place(self.forms[observation.report as usize]);
+        self.filed_date.push(Some(report.filed.number()));
+        self.accession_number.push_place(self.first_accession + observation.report as usize);
+        self.add_warnings(observation.warnings);
+        self.observation.push(i32::try_from(position - period.observations().start + 1).ok());
+        self.is_latest.push(position == period.latest());
+        self.change.push(observation.change.name());
+        self.is_restated.push(observation.is_restated);
+        let is_of_period = observation.as_of.is_none();
+        self.reported_start.push((is_of_period && observation.start != period.start).then(|| observation.start.number()));
+        self.reported_end.push((is_of_period && observation.end != period.end).then(|| observation.end.number()));
+    }
+
+    /// Adds the concept of the figure and where it stands.
+    fn add_concept(&mut self, source: &Source<'_>, observation: &Observation) {
+        self.concept.push_place(usize::from(observation.concept));
+        self.pointers.push([source.input, source.member, u64::from(observation.offset), u64::from(observation.length)]);
+    }
+
+    /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
+    fn add_missing(&mut self, unit: Unit, series: History, pointer: [u64; 4]) {
+        self.unit.push(unit_name(unit));
+        self.series.push(series.name());
+        self.is_ytd.push(false);
+        for numbers in [&mut self.fiscal_year, &mut self.period_start, &mut self.period_end, &mut self.filed_date] {
+            numbers.push(None);
+        }
+        for texts in [&mut self.fiscal_period, &mut self.concept, &mut self.form, &mut self.accession_number] {
+            texts.push_null();
+        }
+        self.value.append_null();
+        self.add_warnings(Warnings::default());
+        self.observation.push(None);
+        self.is_latest.push(true);
+        self.change.push_null();
+        self.is_restated.push(false);
+        self.reported_start.push(None);
+        self.reported_end.push(None);
+        self.pointers.push(pointer);
+    }
+
+    fn add_warnings(&mut self, warnings: Warnings) {
+        let place = self.sets.iter().rposition(|known| *known == warnings).unwrap_or_else(|| {
+            self.text.clear();
+            warnings.codes().for_each(|code| push_item(&mut self.text, code));
+            self.sets.push(warnings);
+            self.warnings.add_value(self.text.as_str())
+        });
+        self.warnings.push_place(place);
+    }
+
+    fn finish(self, bucket: &str) -> Result<Vec<Column>> {
+        let height = self.is_ytd.len();
+        Ok(vec![
+            self.record_id.finish().into_column(),
+            StringChunked::full("bucket".into(), bucket, height).into_column(),
+            self.cik.finish("cik")?,
+            self.unit.finish("unit")?,
+            self.series.finish("series")?,
+            numbers("fiscal_year", self.fiscal_year).into_column(),
+            self.fiscal_period.finish("fiscal_period")?,
+            dates("period_start", self.period_start)?,
+            dates("period_end", self.period_end)?,
+            Column::new("is_ytd".into(), self.is_ytd),
+            self.value.finish().into_column(),
+            self.concept.finish("concept")?,
+            self.form.finish("form")?,
+            dates("filed_date", self.filed_date)?,
+            self.accession_number.finish("accession_number")?,
+            self.warnings.finish("warnings")?,
+            numbers("observation", self.observation).into_column(),
+            Column::new("is_latest".into(), self.is_latest),
+            self.change.finish("change")?,
+            Column::new("is_restated".into(), self.is_restated),
+            dates("reported_start", self.reported_start)?,
+            dates("reported_end", self.reported_end)?,
+            pointer_column(self.pointers.iter().map(<[u64; 4]>::as_slice)),
+        ])
+    }
+}
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Usd => "USD",
+        Unit::UsdPerShare => "USD/shares",
+        Unit::Shares => "shares",
+        Unit::Other => "other",
+    }
+}
+
+fn numbers(name: &str, numbers: Vec<Option<i32>>) -> Int32Chunked {
+    numbers.into_iter().collect::<Int32Chunked>().with_name(name.into())
+}
+
+fn dates(name: &str, days: Vec<Option<i32>>) -> Result<Column> {
+    Ok(numbers(name, days).into_column().cast(&DataType::Date)?)
+}

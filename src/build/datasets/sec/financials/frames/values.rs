@@ -1,0 +1,105 @@
+//! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for each metric and series that was never
+//! reported.
+
+use polars::prelude::*;
+
+use super::text::{push_amount, push_item, push_period};
+use super::{Common, Source, Texts, VALUES, dates, texts};
+use crate::datasets::sec::financials::missing::Missing;
+use crate::datasets::sec::financials::period::Period;
+use crate::datasets::sec::financials::settings::Rules;
+use crate::normalise::{Day, DictionaryTexts};
+use pubdata_core::error::Result;
+
+/// Makes the rows of `sec.financial_value`: one per observation of a metric, and one per metric and series never reported.
+///
+/// # Errors
+/// When polars fails.
+pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Result<DataFrame> {
+    let count = |source: &Source<'_>| source.selected.observations.len() + source.selected.missing.len();
+    let rows = sources.iter().map(count).sum();
+    let mut rows = ValueRows {
+        common: Common::new(rows, rules),
+        metric: DictionaryTexts::with_capacity(rows),
+        as_of_date: Vec::with_capacity(rows),
+        null_reason: DictionaryTexts::with_capacity(rows),
+        conflicts: texts("conflicts", rows),
+    };
+    for source in sources {
+        let texts = Texts::new(source.selected);
+        rows.common.begin_source(source, &texts);
+        let mut missing = source.selected.missing.iter().peekable();
+        let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
+        for period in metrics {
+            while let Some(none) = missing.next_if(|none| (none.measure, none.series) < (period.measure, period.series)) {
+                rows.add_missing(rules, source, &texts, none);
+            }
+            rows.add(rules, source, &texts, period);
+        }
+        missing.for_each(|none| rows.add_missing(rules, source, &texts, none));
+    }
+    rows.finish(bucket)
+}
+
+struct ValueRows {
+    common: Common,
+    metric: DictionaryTexts,
+    as_of_date: Vec<Option<i32>>,
+    null_reason: DictionaryTexts,
+    conflicts: StringChunkedBuilder,
+}
+
+impl ValueRows {
+    /// Adds the rows of a period.
+    fn add(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, period: &Period) {
+        let measure = &rules.measures[period.measure];
+        let id = self.common.begin_id(VALUES, &texts.cik);
+        id.push_str(&measure.key);
+        id.push(':');
+        push_period(id, period.start, period.end);
+        id.push(':');
+        self.common.add_period(measure.unit, period);
+        let rows = period.observations().len();
+        self.metric.push_times(&measure.key, rows);
+        self.null_reason.push_nulls(rows);
+        for position in period.observations() {
+            self.common.add_observation(source, texts, period, position);
+            let observation = &source.selected.observations[position];
+            self.as_of_date.push(observation.as_of.map(Day::number));
+            let text = &mut self.common.text;
+            text.clear();
+            for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
+                push_item(text, rules.concept(*concept));
+                text.push('=');
+                push_amount(text, *value);
+            }
+            self.conflicts.append_value(&*text);
+        }
+    }
+
+    fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {
+        let Missing { series, reason, .. } = *missing;
+        let measure = &rules.measures[missing.measure];
+        let id = self.common.begin_id(VALUES, &texts.cik);
+        for part in [measure.key.as_str(), ":", series.name(), ":none"] {
+            id.push_str(part);
+        }
+        self.common.finish_id();
+        self.common.add_missing(measure.unit, series, [source.input, source.member, 0, source.size_bytes]);
+        self.metric.push(&measure.key);
+        self.as_of_date.push(None);
+        self.null_reason.push(reason);
+        self.conflicts.append_value("");
+    }
+
+    fn finish(self, bucket: &str) -> Result<DataFrame> {
+        let mut columns = self.common.finish(bucket)?;
+        columns.extend([
+            self.metric.finish("metric")?,
+            dates("as_of_date", self.as_of_date)?,
+            self.null_reason.finish("null_reason")?,
+            self.conflicts.finish().into_column(),
+        ]);
+        Ok(DataFrame::new_infer_height(columns)?)
+    }
+}

@@ -1,0 +1,224 @@
+//! The periodic reports that facts come from, in the order they became known: where the own period of each ends, and how finely it states
+//! figures. A fact of any other form belongs to no report.
+
+use polars::prelude::{InitHashMaps, PlHashMap};
+
+use crate::datasets::sec::fact::{Amount, Fact, FilingPeriod, Form, Unit};
+use crate::datasets::sec::filing::Filing;
+use crate::datasets::sec::financials::settings::Restatement;
+use crate::normalise::Day;
+use pubdata_core::ids::AccessionNumber;
+
+/// Marks a fact whose filing is no periodic report.
+pub const NO_REPORT: u32 = u32::MAX;
+
+/// Which series a filing feeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    Annual,
+    Quarterly,
+}
+
+/// The family of a form; none for forms that repeat figures without being a periodic report (8-K recasts, proxies, prospectuses).
+pub fn family_of(form: Form) -> Option<Family> {
+    match form {
+        form if form.is_annual() => Some(Family::Annual),
+        form if form.is_quarterly() => Some(Family::Quarterly),
+        _ => None,
+    }
+}
+
+/// A periodic report that facts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    pub accession: AccessionNumber,
+    pub form: Form,
+    pub family: Family,
+    pub filed: Day,
+    /// End of the report's own period.
+    pub primary_end: Option<Day>,
+    /// The SEC's stamps.
+    pub fiscal_year: Option<i16>,
+    pub fiscal_period: Option<FilingPeriod>,
+}
+
+/// The periodic reports of a registrant that have wanted facts, in the order they became known, and the report of each fact.
+pub struct Reports {
+    pub list: Vec<Report>,
+    /// Position in `list` by fact; [`NO_REPORT`] for facts of other forms.
+    pub of_fact: Vec<u32>,
+}
+
+impl Reports {
+    /// Joins facts with filings by accession number. A report without a filing is used all the same: its period end is read from the facts.
+    pub fn new(facts: &[Fact], filings: &[Filing]) -> Self {
+        let mut numbers: PlHashMap<AccessionNumber, u32> = PlHashMap::with_capacity(256);
+        let mut list: Vec<Report> = Vec::new();
+        let mut of_fact = Vec::with_capacity(facts.len());
+        for fact in facts {
+            let Some(family) = family_of(fact.form) else {
+                of_fact.push(NO_REPORT);
+                continue;
+            };
+            let number = *numbers.entry(fact.accession).or_insert_with(|| {
+                let (form, filed) = (fact.form, fact.filed);
+                let report = Report { accession: fact.accession, form, family, filed, primary_end: None, fiscal_year: fact.fy, fiscal_period: fact.fp };
+                list.push(report);
+                index(list.len() - 1)
+            });
+            of_fact.push(number);
+        }
+        let mut accepted: Vec<Option<&str>> = vec![None; list.len()];
+        for filing in filings {
+            if let Some(number) = numbers.get(&filing.accession) {
+                list[*number as usize].primary_end = filing.report_date;
+                accepted[*number as usize] = filing.accepted_at.as_deref();
+            }
+        }
+        place_primary_ends(&mut list, facts, &of_fact);
+        let mut order: Vec<u32> = (0..index(list.len())).collect();
+        let key = |number: &u32| (list[*number as usize].filed, accepted[*number as usize], list[*number as usize].accession);
+        order.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+        let mut rank = vec![0; list.len()];
+        order.iter().zip(0_u32..).for_each(|(number, place)| rank[*number as usize] = place);
+        for number in of_fact.iter_mut().filter(|number| **number != NO_REPORT) {
+            *number = rank[*number as usize];
+        }
+        Self { list: order.iter().map(|number| list[*number as usize]).collect(), of_fact }
+    }
+}
+
+/// Days by which a report date may differ from the contexts of the filing: some filers state the month's end for a 52-week year.
+const REPORT_DATE_SLACK: i32 = 10;
+
+/// Settles the end of each report's own period: the report date when durations end there; otherwise the nearest end that at least 5 % of
+/// the report's durations share; without report date the latest of those that is not after the filing date.
+fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
+    let mut is_settled = vec![false; list.len()];
+    let durations = || facts.iter().zip(of_fact).filter(|(fact, number)| **number != NO_REPORT && fact.start.is_some());
+    for (fact, number) in durations() {
+        is_settled[*number as usize] |= list[*number as usize].primary_end == Some(fact.end);
+    }
+    if is_settled.iter().all(|settled| *settled) {
+        return;
+    }
+    let open = durations().filter(|(_, number)| !is_settled[**number as usize]);
+    let mut ends: Vec<(u32, Day)> = open.map(|(fact, number)| (*number, fact.end)).collect();
+    ends.sort_unstable();
+    for of_report in ends.chunk_by(|a, b| a.0 == b.0) {
+        let report = &mut list[of_report[0].0 as usize];
+        let weighty = of_report.chunk_by(|a, b| a == b).filter(|same| same.len() * 20 >= of_report.len() && same[0].1 <= report.filed).map(|same| same[0].1);
+        report.primary_end = match report.primary_end {
+            Some(date) => weighty.filter(|end| end.since(date).abs() <= REPORT_DATE_SLACK).min_by_key(|end| end.since(date).abs()).or(Some(date)),
+            None => weighty.max(),
+        };
+    }
+}
+
+/// How finely each report states dollars and share counts: the power of ten that nearly all its figures are divisible by.
+pub struct Scales {
+    dollars: Vec<Amount>,
+    shares: Vec<Amount>,
+}
+
+impl Scales {
+    /// Counts trailing zeros over all facts of each report.
+    pub fn new(reports: &Reports, facts: &[Fact], rules: &Restatement) -> Self {
+        let empty = vec![[0_u32; MAX_ZEROS + 1]; reports.list.len()];
+        let mut counts = [empty.clone(), empty];
+        for (fact, number) in facts.iter().zip(&reports.of_fact) {
+            let kind = match (fact.unit, fact.start) {
+                (Unit::Usd, _) => 0,
+                (Unit::Shares, Some(_)) => 1,
+                _ => continue,
+            };
+            if *number != NO_REPORT && fact.value.0 != 0 {
+                counts[kind][*number as usize][trailing_zeros(fact.value, rules.max_scale)] += 1;
+            }
+        }
+        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| counts.iter().map(|of_report| scale(of_report, rules)).collect();
+        Self { dollars: scales(&counts[0]), shares: scales(&counts[1]) }
+    }
+
+    /// One unit of the coarser of two reports' scales.
+    pub fn coarser(&self, unit: Unit, reports: [u32; 2]) -> Amount {
+        let of_unit = if unit == Unit::Shares { &self.shares } else { &self.dollars };
+        of_unit[reports[0] as usize].max(of_unit[reports[1] as usize])
+    }
+}
+
+const ONE: i128 = 10_000_000_000;
+
+/// Most zeros that are counted at the end of a figure.
+pub const MAX_ZEROS: usize = 15;
+
+/// Decimal zeros at the end of a whole number, at most so many; [`MAX_ZEROS`] at most.
+pub fn trailing_zeros(value: Amount, most: usize) -> usize {
+    let Some(mut whole) = whole_number(value) else { return 0 };
+    let mut zeros = 0;
+    while zeros < most.min(MAX_ZEROS) && whole % 10 == 0 {
+        whole /= 10;
+        zeros += 1;
+    }
+    zeros
+}
+
+/// The magnitude of an amount without fraction, as far as 64 bits hold it.
+///
+/// Every fact is asked: ten billion is 2^10 times 5^10, and after the shift nearly all figures fit a machine word.
+fn whole_number(value: Amount) -> Option<u64> {
+    const FIVES: u64 = 5_u64.pow(10);
+    let magnitude = value.0.unsigned_abs();
+    if !magnitude.is_multiple_of(1 << 10) {
+        return None;
+    }
+    match u64::try_from(magnitude >> 10) {
+        Ok(shifted) => shifted.is_multiple_of(FIVES).then_some(shifted / FIVES),
+        Err(_) if value.0 % ONE == 0 => u64::try_from(value.0.unsigned_abs() / ONE.unsigned_abs()).ok(),
+        Err(_) => None,
+    }
+}
+
+fn scale(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Amount {
+    let total: u32 = zeros.iter().sum();
+    let mut having = 0;
+    let mut power = 0;
+    for (exponent, count) in zeros.iter().enumerate().rev() {
+        having += count;
+        if total > 0 && having * 100 >= total * rules.scale_percent {
+            power = exponent;
+            break;
+        }
+    }
+    power_of_ten(power)
+}
+
+/// 10 to a power of at most [`MAX_ZEROS`].
+pub fn power_of_ten(power: usize) -> Amount {
+    Amount(ONE * std::iter::repeat_n(10_i128, power.min(MAX_ZEROS)).product::<i128>())
+}
+
+/// A position as it is stored.
+///
+/// # Panics
+/// Never: a member's length is counted in 32 bits, and it holds fewer things than bytes.
+pub fn index(position: usize) -> u32 {
+    u32::try_from(position).expect("a member holds fewer things than bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Amount, MAX_ZEROS, ONE, trailing_zeros};
+
+    #[test]
+    fn zeros_at_the_end_are_counted_exactly() {
+        for (value, zeros) in
+            [(274_515_000_000_i128, 6), (4_827_703_000, 3), (-1_000, 3), (4_493, 0), (7, 0), (2_000_000_000_000_000, 15), (3_875_393_000_000, 6)]
+        {
+            assert_eq!(trailing_zeros(Amount(value * ONE), MAX_ZEROS), zeros, "{value}");
+        }
+        assert_eq!(trailing_zeros(Amount(274_515_000_000 * ONE), 3), 3);
+        assert_eq!(trailing_zeros(Amount(151_500_000_000), MAX_ZEROS), 0);
+        assert_eq!(trailing_zeros(Amount(ONE / 1_024), MAX_ZEROS), 0);
+    }
+}

@@ -1,0 +1,60 @@
+//! Selects the figures of one registrant: for every measure and period what each report said, in the order it became known, and what has no
+//! place in a series. Figures are as filed.
+
+use crate::datasets::sec::fact::{Amount, CompanyFacts};
+use crate::datasets::sec::filing::Filing;
+use crate::datasets::sec::financials::calendar::Calendar;
+use crate::datasets::sec::financials::candidates::Candidates;
+use crate::datasets::sec::financials::change::Comparer;
+use crate::datasets::sec::financials::missing::{self, Missing, Outcome};
+use crate::datasets::sec::financials::observation::{Finding, Observation};
+use crate::datasets::sec::financials::period::Period;
+use crate::datasets::sec::financials::report::{Report, Reports};
+use crate::datasets::sec::financials::selection::{Selection, SelectionOutput};
+use crate::datasets::sec::financials::settings::{Kind, Rules};
+use crate::datasets::sec::financials::{checks, cover};
+use pubdata_core::ids::Cik;
+
+/// What is known of one registrant's figures: every observation of every measure, in its place.
+#[derive(Debug)]
+pub struct Selected {
+    pub cik: Cik,
+    /// The periodic reports, in the order they became known.
+    pub reports: Vec<Report>,
+    /// By measure, series, end and start.
+    pub periods: Vec<Period>,
+    pub observations: Vec<Observation>,
+    /// Candidates that were not taken and differ from the one that was.
+    pub conflicts: Vec<(u16, Amount)>,
+    /// Metrics that were never reported in a series.
+    pub missing: Vec<Missing>,
+    pub findings: Vec<Finding>,
+    pub outcome: Outcome,
+}
+
+/// Selects what a registrant reported: for every measure and period the concept each periodic report gives it under, the history of the
+/// figure, and what is wrong with it. Figures keep their own periods, whatever report they come from.
+pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rules) -> Selected {
+    let facts = company.facts.as_slice();
+    let mut reports = Reports::new(facts, filings);
+    let mut candidates = Candidates::new(facts, &reports, rules);
+    candidates.unify_ends(rules, &mut reports.list);
+    let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure);
+    candidates.unify_starts(&calendar, &reports.list);
+    let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);
+    let mut selection = Selection { facts, reports: &reports.list, rules, calendar: &calendar, comparer: &comparer, output: SelectionOutput::default() };
+    for (number, measure) in rules.measures.iter().enumerate() {
+        let of_measure = &candidates.by_measure[number];
+        let first = selection.output.periods.len();
+        match measure.kind {
+            Kind::Cover => cover::select(&mut selection, number, of_measure),
+            Kind::Duration | Kind::Instant => selection.measure(number, of_measure),
+        }
+        selection.output.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
+    }
+    let SelectionOutput { periods, mut observations, conflicts, findings } = selection.output;
+    checks::run(rules, &reports.list, &periods, &mut observations);
+    let missing = missing::missing(rules, company, &reports.list, filings, &candidates, &periods);
+    let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
+    Selected { cik, reports: reports.list, periods, observations, conflicts, missing, findings, outcome }
+}

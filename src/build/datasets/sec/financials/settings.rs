@@ -1,0 +1,390 @@
+//! The settings of `sec.financials` as declared, and the rules made from them once they are checked: measures, statement lines and
+//! thresholds, with positions in place of names.
+
+use serde::Deserialize;
+
+use crate::datasets::Fault;
+use crate::datasets::sec::fact::{Amount, Unit};
+use crate::datasets::sec::financials::observation::{CandidateFact, same_period};
+use pubdata_core::contract::parse_decimal;
+
+/// Digits after the point of an [`Amount`].
+const SCALE: i8 = 10;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// The declaration's settings as written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    calendar: Vec<String>,
+    cover_evidence: String,
+    pub bands: Bands,
+    pub calendar_days: CalendarDays,
+    pub label_offset: LabelOffset,
+    pub persistence: Persistence,
+    restatement: RestatementText,
+    checks: ChecksText,
+    #[serde(rename = "measure")]
+    measures: Vec<MeasureText>,
+    statements: Statements,
+}
+
+/// Length of durations in days, from and to.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bands {
+    pub quarter: [i32; 2],
+    pub half: [i32; 2],
+    pub nine_months: [i32; 2],
+    pub year: [i32; 2],
+    pub since_inception: i32,
+}
+
+/// Distances from the ends of fiscal years and of other periods, in days.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalendarDays {
+    pub after_year_end: i32,
+    pub q1: i32,
+    pub q2: i32,
+    pub q3: i32,
+    pub instant: i32,
+    pub ytd_start: i32,
+    pub same_end: i32,
+    pub same_start: i32,
+    pub same_period: i32,
+    pub off_calendar: i32,
+    pub label: i32,
+}
+
+/// When a company's own annual reports name their year one lower than the date does.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LabelOffset {
+    pub min_reports: usize,
+    pub min_percent: usize,
+}
+
+/// When a concept is the face of the statement.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Persistence {
+    pub days: i32,
+    pub percent: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RestatementText {
+    max_scale: usize,
+    scale_percent: u32,
+    coarse_figure_factor: i64,
+    per_share_unit: String,
+    split_ratios: Vec<String>,
+    split_permille: i64,
+    scale_factors: Vec<i64>,
+    scale_permille: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChecksText {
+    implied_shares_percent: i64,
+    min_eps: String,
+    max_days_to_file: i32,
+    quarter_sum_percent: i64,
+    neighbour_factor: i64,
+    share_jump_factor: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasureText {
+    key: String,
+    #[serde(default)]
+    metric: bool,
+    unit: UnitText,
+    kind: Kind,
+    #[serde(default)]
+    by_order: bool,
+    concepts: Vec<String>,
+    #[serde(default)]
+    last_resort: Vec<String>,
+    /// Two concepts that name parts of the figure.
+    parts: Option<[String; 2]>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+enum UnitText {
+    #[serde(rename = "USD")]
+    Usd,
+    #[serde(rename = "USD/shares")]
+    UsdPerShare,
+    #[serde(rename = "shares")]
+    Shares,
+}
+
+/// What a measure's facts look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Over a period.
+    Duration,
+    /// At a period's end.
+    Instant,
+    /// At the date of the filing's cover page.
+    Cover,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Statements {
+    income: Vec<LineText>,
+    balance: Vec<LineText>,
+    cash_flow: Vec<LineText>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineText {
+    line: String,
+    label: String,
+}
+
+/// The settings, checked and with names replaced by positions: what selection works with.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Wanted concepts as `taxonomy:Name`, sorted: a fact's `concept` is the position here.
+    pub concepts: Vec<String>,
+    /// For each wanted concept the measures it serves and its rank in their lists.
+    pub uses: Vec<Vec<(usize, u16)>>,
+    /// Sorted by key.
+    pub measures: Vec<Measure>,
+    /// In the order of the statements.
+    pub lines: Vec<Line>,
+    /// Measures that show the fiscal calendar.
+    pub calendar: Vec<usize>,
+    pub cover_evidence: u16,
+    pub bands: Bands,
+    pub days: CalendarDays,
+    pub label_offset: LabelOffset,
+    pub persistence: Persistence,
+    pub restatement: Restatement,
+    pub checks: Checks,
+}
+
+/// What is read, in which unit, from which concepts.
+#[derive(Debug, Clone)]
+pub struct Measure {
+    pub key: String,
+    /// One of the eight metrics, with every observation published.
+    pub is_metric: bool,
+    pub unit: Unit,
+    pub kind: Kind,
+    /// The first concept that is tagged wins, whatever is tagged more often.
+    pub by_order: bool,
+    /// Preferred first.
+    pub concepts: Vec<u16>,
+    /// Rank of the first concept that is taken only when there is no other.
+    pub first_last_resort: u16,
+    /// Ranks of two concepts neither of which is the figure where a report states both.
+    pub parts: Option<[u16; 2]>,
+}
+
+impl Measure {
+    /// Whether a report states both parts of the figure for one period.
+    pub fn is_in_parts(&self, candidates: &[CandidateFact], is_wanted: impl Fn(&CandidateFact) -> bool) -> bool {
+        let of = |rank: u16| candidates.iter().filter(move |candidate| candidate.rank == rank);
+        let is_pair = |a: &CandidateFact, b: &CandidateFact| a.report == b.report && same_period(a, b);
+        self.parts.is_some_and(|[one, other]| of(one).filter(|a| is_wanted(a)).any(|a| of(other).any(|b| is_pair(a, b))))
+    }
+}
+
+/// A line of a statement.
+#[derive(Debug, Clone)]
+pub struct Line {
+    pub statement: &'static str,
+    pub key: String,
+    pub label: String,
+    pub measure: usize,
+}
+
+/// When a later figure is a restatement, and of which kind.
+#[derive(Debug, Clone)]
+pub struct Restatement {
+    pub max_scale: usize,
+    pub scale_percent: u32,
+    pub coarse_figure_factor: i128,
+    pub per_share_unit: Amount,
+    /// Split ratios in tenths: 3 for 2 is 15.
+    pub split_tenths: Vec<i128>,
+    pub split_permille: i128,
+    pub scale_factors: Vec<i128>,
+    pub scale_permille: i128,
+}
+
+/// Thresholds of the checks between records, and the measures they compare.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    pub implied_shares_percent: i128,
+    pub min_eps: Amount,
+    pub max_days_to_file: i32,
+    pub quarter_sum_percent: i128,
+    pub neighbour_factor: i128,
+    pub share_jump_factor: i128,
+    pub net_income: usize,
+    pub eps: usize,
+    pub shares_diluted: usize,
+    pub shares_outstanding: usize,
+    pub assets: usize,
+    pub equity: usize,
+    pub liabilities_and_equity: usize,
+}
+
+impl Rules {
+    /// Checks the settings and resolves the names in them.
+    ///
+    /// # Errors
+    /// `Config`, naming the key that does not hold.
+    pub fn new(settings: &Settings) -> Result<Self> {
+        let mut texts: Vec<&MeasureText> = settings.measures.iter().collect();
+        texts.sort_by(|a, b| a.key.cmp(&b.key));
+        if let Some(pair) = texts.windows(2).find(|pair| pair[0].key == pair[1].key) {
+            return Err(wrong(&format!("measure `{}` is declared twice", pair[0].key)));
+        }
+        let of_measures = texts.iter().flat_map(|text| text.concepts.iter().chain(&text.last_resort));
+        let mut concepts: Vec<String> = of_measures.chain([&settings.cover_evidence]).cloned().collect();
+        concepts.sort_unstable();
+        concepts.dedup();
+        if let Some(concept) = concepts.iter().find(|concept| concept.split_once(':').is_none_or(|(taxonomy, name)| taxonomy.is_empty() || name.is_empty())) {
+            return Err(wrong(&format!("concept `{concept}` is not `taxonomy:Name`")));
+        }
+        if concepts.len() > usize::from(u16::MAX) {
+            return Err(wrong("too many concepts"));
+        }
+        let position = |name: &String| concepts.binary_search(name).ok().and_then(|position| u16::try_from(position).ok()).unwrap_or(u16::MAX);
+        let mut uses = vec![Vec::new(); concepts.len()];
+        let mut measures = Vec::with_capacity(texts.len());
+        for (number, text) in texts.iter().enumerate() {
+            let measure = text.resolve(position)?;
+            for (concept, rank) in measure.concepts.iter().zip(0_u16..) {
+                uses[usize::from(*concept)].push((number, rank));
+            }
+            measures.push(measure);
+        }
+        let find = |key: &str| measures.binary_search_by(|measure| measure.key.as_str().cmp(key)).map_err(|_| wrong(&format!("there is no measure `{key}`")));
+        let calendar = settings.calendar.iter().map(|key| find(key)).collect::<Result<Vec<_>>>()?;
+        if let Some(number) = calendar.iter().find(|number| measures[**number].kind != Kind::Duration) {
+            return Err(wrong(&format!("calendar: `{}` is not a duration", measures[*number].key)));
+        }
+        let cover_evidence = position(&settings.cover_evidence);
+        let lines = settings.statements.lines(&find)?;
+        let checks = settings.checks.resolve(&find)?;
+        Ok(Self {
+            cover_evidence,
+            uses,
+            lines,
+            calendar,
+            bands: settings.bands,
+            days: settings.calendar_days,
+            label_offset: settings.label_offset,
+            persistence: settings.persistence,
+            restatement: settings.restatement.resolve()?,
+            checks,
+            measures,
+            concepts,
+        })
+    }
+
+    /// Name of a concept, `taxonomy:Name`.
+    pub fn concept(&self, position: u16) -> &str {
+        &self.concepts[usize::from(position)]
+    }
+
+    /// The metrics, by position among the measures, in the order of their keys.
+    pub fn metrics(&self) -> impl Iterator<Item = usize> {
+        (0..self.measures.len()).filter(|number| self.measures[*number].is_metric)
+    }
+}
+
+impl MeasureText {
+    fn resolve(&self, position: impl Fn(&String) -> u16) -> Result<Measure> {
+        let concepts: Vec<u16> = self.concepts.iter().chain(&self.last_resort).map(position).collect();
+        if self.concepts.is_empty() {
+            return Err(wrong(&format!("measure `{}` names no concept", self.key)));
+        }
+        let unit = match self.unit {
+            UnitText::Usd => Unit::Usd,
+            UnitText::UsdPerShare => Unit::UsdPerShare,
+            UnitText::Shares => Unit::Shares,
+        };
+        let first_last_resort = u16::try_from(self.concepts.len()).map_err(|_| wrong("too many concepts"))?;
+        let rank = |name: &String| {
+            let rank = self.concepts.iter().position(|known| known == name).and_then(|rank| u16::try_from(rank).ok());
+            rank.ok_or_else(|| wrong(&format!("measure `{}`: part `{name}` is none of its concepts", self.key)))
+        };
+        let parts = self.parts.as_ref().map(|[one, other]| Ok([rank(one)?, rank(other)?])).transpose()?;
+        Ok(Measure { key: self.key.clone(), is_metric: self.metric, unit, kind: self.kind, by_order: self.by_order, concepts, first_last_resort, parts })
+    }
+}
+
+impl Statements {
+    fn lines(&self, find: &impl Fn(&str) -> Result<usize>) -> Result<Vec<Line>> {
+        let mut lines = Vec::new();
+        for (statement, texts) in [("balance", &self.balance), ("cash_flow", &self.cash_flow), ("income", &self.income)] {
+            for text in texts {
+                lines.push(Line { statement, key: text.line.clone(), label: text.label.clone(), measure: find(&text.line)? });
+            }
+        }
+        // The order of the published rows: what is made in it need not be sorted.
+        lines.sort_by(|a, b| (a.statement, &a.key).cmp(&(b.statement, &b.key)));
+        Ok(lines)
+    }
+}
+
+impl RestatementText {
+    fn resolve(&self) -> Result<Restatement> {
+        let tenths = |text: &String| {
+            parse_decimal(text, 1).filter(|tenths| *tenths > 10).ok_or_else(|| wrong(&format!("split ratio `{text}` is not above 1, in tenths")))
+        };
+        Ok(Restatement {
+            max_scale: self.max_scale,
+            scale_percent: self.scale_percent,
+            coarse_figure_factor: self.coarse_figure_factor.into(),
+            per_share_unit: amount(&self.per_share_unit)?,
+            split_tenths: self.split_ratios.iter().map(tenths).collect::<Result<_>>()?,
+            split_permille: self.split_permille.into(),
+            scale_factors: self.scale_factors.iter().copied().map(i128::from).collect(),
+            scale_permille: self.scale_permille.into(),
+        })
+    }
+}
+
+impl ChecksText {
+    fn resolve(&self, find: &impl Fn(&str) -> Result<usize>) -> Result<Checks> {
+        Ok(Checks {
+            implied_shares_percent: self.implied_shares_percent.into(),
+            min_eps: amount(&self.min_eps)?,
+            max_days_to_file: self.max_days_to_file,
+            quarter_sum_percent: self.quarter_sum_percent.into(),
+            neighbour_factor: self.neighbour_factor.into(),
+            share_jump_factor: self.share_jump_factor.into(),
+            net_income: find("net_income")?,
+            eps: find("eps_diluted")?,
+            shares_diluted: find("shares_diluted")?,
+            shares_outstanding: find("shares_outstanding")?,
+            assets: find("total_assets")?,
+            equity: find("stockholders_equity")?,
+            liabilities_and_equity: find("total_liabilities_and_equity")?,
+        })
+    }
+}
+
+fn amount(text: &str) -> Result<Amount> {
+    parse_decimal(text, SCALE).map(Amount).ok_or_else(|| wrong(&format!("`{text}` is not a decimal number")))
+}
+
+fn wrong(message: &str) -> Fault {
+    Fault::of_settings("", message)
+}

@@ -1,0 +1,329 @@
+//! Turns GeoNames' postal codes, the ZIP to ZCTA crosswalk, the Census relationship file and the weather service's counties into one row per ZIP code and one per ZIP code
+//! and county. A ZIP code is a set of delivery routes: its area, and with it its shares of counties, are those of the tabulation area that
+//! stands for it. Does not return figures of tabulation areas.
+
+mod places;
+mod tables;
+mod time_zones;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use self::places::{County, Crosswalk, Place, Sources};
+use super::context::finding;
+use super::{Build, Builder, Context, Table};
+use crate::datasets::Fault;
+use pubdata_core::canonical::state;
+use pubdata_core::error::Result;
+use pubdata_core::issue::{Issue, Severity};
+use pubdata_core::pipeline::Declaration;
+
+const ZIP: &str = "zip.zip";
+const COUNTY: &str = "zip.county";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// Type of the crosswalk to ours.
+    zip_type: BTreeMap<String, String>,
+    /// How the crosswalk joined a ZIP code to a tabulation area, to ours.
+    zcta_match: BTreeMap<String, String>,
+    /// First digits of military ZIP codes and the region they belong to.
+    military: BTreeMap<String, String>,
+    /// Letters of the weather service to names of the time zone database.
+    time_zone: BTreeMap<char, String>,
+}
+
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: None };
+
+fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
+    super::settings::<Settings>(declaration).map(drop)
+}
+
+fn build(context: &Context<'_>) -> Result<Vec<Table>> {
+    let settings: Settings = super::settings(context.declaration)?;
+    let mut issues = Vec::new();
+    let sources = Sources::read(context, &mut issues)?;
+    let codes: BTreeSet<&String> = sources.places.keys().chain(sources.crosswalk.keys()).collect();
+    let (mut zips, mut counties) = (Vec::with_capacity(codes.len()), Vec::with_capacity(codes.len() * 2));
+    for code in codes {
+        let places = sources.places.get(code).map_or(&[][..], Vec::as_slice);
+        let subject = Subject { code, places, crosswalk: sources.crosswalk.get(code), sources: &sources, settings: &settings };
+        let mut warnings = Vec::new();
+        if let Some(zip) = subject.zip(&mut warnings) {
+            counties.extend(subject.counties(&zip));
+            zips.push(zip);
+            issues.extend(warnings.into_iter().map(|(rule, detail)| finding(rule, Severity::Warning, ZIP, &format!("{ZIP}:{code}"), detail)));
+        } else {
+            let pointers: Vec<u64> = places.iter().flat_map(|place| place.pointers.iter().copied()).collect();
+            add_quarantine(&mut issues, context, "missing_value", &format!("{ZIP}:{code}"), "no state, and not a military code".to_owned(), &pointers);
+        }
+    }
+    let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: BTreeMap::new(), frame, issues };
+    Ok(vec![table(ZIP, tables::zips(&zips)?, issues), table(COUNTY, tables::counties(&counties)?, Vec::new())])
+}
+
+/// A row of `zip.zip`.
+struct Zip {
+    code: String,
+    zip_type: String,
+    type_raw: Option<String>,
+    city: String,
+    other_cities: Vec<String>,
+    state: String,
+    military_region: Option<String>,
+    county: Option<(String, Option<String>)>,
+    /// Whether a source names the county, as opposed to the tabulation area's land.
+    is_county_named: bool,
+    time_zone: TimeZone,
+    lat: Option<f64>,
+    lon: Option<f64>,
+    coordinate_accuracy: Option<String>,
+    zcta: Option<String>,
+    zcta_match: String,
+    pointers: Vec<u64>,
+}
+
+/// A row of `zip.county`.
+struct ZipCounty {
+    zip: String,
+    county_fips: String,
+    county_name: Option<String>,
+    share: Option<f64>,
+    basis: &'static str,
+    pointers: Vec<u64>,
+}
+
+/// The time zone of a ZIP code.
+enum TimeZone {
+    /// Name in the time zone database, and whose zone it is: `county` or `state`.
+    Known(String, &'static str),
+    /// Why there is none.
+    Unknown(&'static str),
+}
+
+/// Code and detail of each finding about a row that is published.
+type Warnings = Vec<(&'static str, String)>;
+
+/// What the sources say of one ZIP code.
+struct Subject<'s> {
+    code: &'s str,
+    places: &'s [Place],
+    crosswalk: Option<&'s Crosswalk>,
+    sources: &'s Sources,
+    settings: &'s Settings,
+}
+
+impl Subject<'_> {
+    /// # Issues
+    /// Types and joins that no setting knows, and what the sources contradict each other in.
+    fn zip(&self, warnings: &mut Warnings) -> Option<Zip> {
+        // A place with a state comes before a military address of the same code; otherwise the order of the file holds.
+        let place = self.places.iter().find(|place| place.state.is_some()).or_else(|| self.places.first());
+        let is_military = place.is_some_and(|place| place.state.is_none());
+        let state = match place {
+            Some(place) => place.state.clone().or_else(|| self.military_state(place, warnings))?,
+            None => self.crosswalk?.state.clone(),
+        };
+        let city = place.map_or_else(|| self.crosswalk.map(|crosswalk| crosswalk.city.clone()).unwrap_or_default(), Place::city);
+        let (zcta, zcta_match) = self.zcta(warnings);
+        let mut pointers: Vec<u64> = self.places.iter().flat_map(|place| place.pointers.iter().copied()).collect();
+        if let Some(crosswalk) = self.crosswalk {
+            pointers.extend(&crosswalk.pointers);
+            if crosswalk.state != state && !is_military {
+                warnings.push(("state_conflict", format!("the crosswalk has the state {}", crosswalk.state)));
+            }
+        }
+        let named = place.and_then(|place| place.county_fips.clone());
+        let is_county_named = named.is_some();
+        let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
+        let by_land = primary(parts, &zcta_match).filter(|_| !is_military && !is_county_named).map(|part| part.fips.clone());
+        // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
+        let is_by_land = by_land.is_some();
+        let by_name = || self.sources.named_county(&state, place?.territory_county.as_deref()?);
+        let county = named.or(by_land).or_else(by_name).filter(|_| !is_military);
+        let is_county_named = county.is_some() && !is_by_land;
+        if is_by_land || (self.crosswalk.is_none() && zcta.is_some()) {
+            pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
+        }
+        let county = county.map(|fips| {
+            let part = parts.iter().find(|part| is_by_land && part.fips == fips);
+            let name = self.county_name(&fips, part.and_then(|part| part.name.clone()), place, &mut pointers);
+            (fips, name)
+        });
+        let time_zone = if is_military { TimeZone::Unknown("military") } else { self.time_zone(&state, county.as_ref(), &mut pointers, warnings) };
+        if place.is_some_and(|place| place.has_bad_point) {
+            warnings.push(("bad_coordinate", "the place has coordinates that are none".to_owned()));
+        }
+        Some(Zip {
+            code: self.code.to_owned(),
+            zip_type: if is_military { "military".to_owned() } else { self.zip_type(warnings) },
+            type_raw: self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.clone()),
+            other_cities: self.other_cities(&city),
+            city,
+            state,
+            military_region: self.military_region().filter(|_| is_military),
+            county,
+            is_county_named,
+            time_zone,
+            lat: place.and_then(|place| place.lat),
+            lon: place.and_then(|place| place.lon),
+            coordinate_accuracy: place.and_then(|place| place.accuracy.clone()),
+            zcta,
+            zcta_match,
+            pointers,
+        })
+    }
+
+    /// The time zone of the county; where the list lacks it, or there is none, that of the state if it has but one.
+    fn time_zone(&self, state: &str, county: Option<&(String, Option<String>)>, pointers: &mut Vec<u64>, warnings: &mut Warnings) -> TimeZone {
+        let zones = &self.sources.time_zones;
+        let of_county = county.and_then(|(fips, _)| zones.of_county(fips)).map(|letters| (letters, "county"));
+        let Some((letters, basis)) = of_county.or_else(|| Some((zones.of_state(state)?, "state"))) else {
+            return TimeZone::Unknown(if zones.is_empty() { "list_not_read" } else { "not_listed" });
+        };
+        let Some(letter) = letters.only() else {
+            return TimeZone::Unknown(if basis == "county" { "county_is_divided" } else { "state_is_divided" });
+        };
+        let Some(name) = self.settings.time_zone.get(&letter) else {
+            warnings.push(("unmapped_time_zone", format!("the time zone `{letter}` is not among the settings")));
+            return TimeZone::Unknown("not_listed");
+        };
+        pointers.extend(&letters.pointers);
+        TimeZone::Known(name.clone(), basis)
+    }
+
+    /// The region that the first digits of the code belong to, if they are of military mail.
+    fn military_region(&self) -> Option<String> {
+        self.settings.military.iter().find(|(digits, _)| self.code.starts_with(digits.as_str())).map(|(_, region)| region.clone())
+    }
+
+    /// The region of a military address: the second word of its name, or else by the first digits of its code.
+    fn military_state(&self, place: &Place, warnings: &mut Warnings) -> Option<String> {
+        let by_code = self.military_region();
+        let word = place.name.split_whitespace().nth(1).filter(|word| self.settings.military.values().any(|region| region == word));
+        match (word, by_code) {
+            (Some(word), Some(region)) if word != region => {
+                warnings.push(("military_region", format!("`{}` names another region than the code's first digits, which are of {region}", place.name)));
+                Some(word.to_owned())
+            }
+            (Some(word), _) => Some(word.to_owned()),
+            (None, Some(region)) => {
+                warnings.push(("military_region", format!("`{}` names no region; the code's first digits are of {region}", place.name)));
+                Some(region)
+            }
+            (None, None) => None,
+        }
+    }
+
+    fn zip_type(&self, warnings: &mut Warnings) -> String {
+        let Some(raw) = self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.as_ref()) else { return "unknown".to_owned() };
+        self.settings.zip_type.get(raw).cloned().unwrap_or_else(|| {
+            warnings.push(("unmapped_type", format!("the type `{raw}` is not among the settings")));
+            "unknown".to_owned()
+        })
+    }
+
+    /// The tabulation area and how it is known. One of the same code that the relationship file has is known without the crosswalk.
+    fn zcta(&self, warnings: &mut Warnings) -> (Option<String>, String) {
+        let Some(crosswalk) = self.crosswalk else {
+            return match self.sources.parts(self.code).is_empty() {
+                true => (None, "none".to_owned()),
+                false => (Some(self.code.to_owned()), "same_code".to_owned()),
+            };
+        };
+        let join = crosswalk.join.as_deref().unwrap_or_default();
+        let how = self.settings.zcta_match.get(join);
+        if how.is_none() {
+            warnings.push(("unmapped_match", format!("the join `{join}` is not among the settings")));
+        }
+        match (&crosswalk.zcta, how.map(String::as_str)) {
+            (Some(zcta), Some(how @ ("same_code" | "spatial_join"))) => (Some(zcta.clone()), how.to_owned()),
+            _ => (None, "none".to_owned()),
+        }
+    }
+
+    fn other_cities(&self, city: &str) -> Vec<String> {
+        let mut others: Vec<String> = Vec::new();
+        for name in self.places.iter().map(Place::city).chain(self.crosswalk.map(|crosswalk| crosswalk.city.clone())) {
+            if !name.eq_ignore_ascii_case(city) && !others.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+                others.push(name);
+            }
+        }
+        others
+    }
+
+    /// The county's name in the national list, else in the relationship file, else with the place.
+    fn county_name(&self, fips: &str, part: Option<String>, place: Option<&Place>, pointers: &mut Vec<u64>) -> Option<String> {
+        if let Some(county) = self.sources.county_names.get(fips) {
+            pointers.extend(&county.pointers);
+            return Some(county.name.clone());
+        }
+        part.or_else(|| place.filter(|place| place.county_fips.as_deref() == Some(fips))?.county_name.clone())
+    }
+
+    /// The counties of a ZIP code: those that its tabulation area has a part in, and the one that is named.
+    fn counties(&self, zip: &Zip) -> Vec<ZipCounty> {
+        let mut counties = Vec::new();
+        let parts = match zip.zcta.as_ref().map(|zcta| (self.sources.parts(zcta), zip.zcta_match.as_str())) {
+            // A post office that lies in a tabulation area lies in a county for certain only where there is but one.
+            Some((parts, "same_code")) if zip.zip_type != "military" => parts,
+            Some((parts @ [_], "spatial_join")) if zip.zip_type != "military" => parts,
+            _ => &[],
+        };
+        let land: i64 = parts.iter().map(|part| part.land).sum();
+        let own: Vec<u64> =
+            self.places.iter().flat_map(|place| &place.pointers).chain(self.crosswalk.iter().flat_map(|crosswalk| &crosswalk.pointers)).copied().collect();
+        for part in parts {
+            let mut pointers = own.clone();
+            pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
+            let name = match self.sources.county_names.get(&part.fips) {
+                Some(county) => {
+                    pointers.extend(&county.pointers);
+                    Some(county.name.clone())
+                }
+                None => part.name.clone(),
+            };
+            let share = (land > 0).then(|| part.land as f64 / land as f64);
+            counties.push(ZipCounty { zip: zip.code.clone(), county_fips: part.fips.clone(), county_name: name, share, basis: "land_area", pointers });
+        }
+        if let Some((fips, name)) = zip.county.as_ref().filter(|(fips, _)| zip.is_county_named && !parts.iter().any(|part| part.fips == *fips)) {
+            let pointers = named_pointers(&own, self.sources.county_names.get(fips), parts);
+            counties.push(ZipCounty {
+                zip: zip.code.clone(),
+                county_fips: fips.clone(),
+                county_name: name.clone(),
+                share: None,
+                basis: "named_place",
+                pointers,
+            });
+        }
+        counties
+    }
+}
+
+/// The named county is a row of its own because the parts do not have it: they are evidence too.
+fn named_pointers(own: &[u64], county: Option<&places::CountyName>, parts: &[County]) -> Vec<u64> {
+    let parts = parts.iter().flat_map(|part| &part.pointers);
+    own.iter().chain(county.iter().flat_map(|county| &county.pointers)).chain(parts).copied().collect()
+}
+
+/// The part with most land; of an area that only surrounds a post office, its one county.
+fn primary<'p>(parts: &'p [County], zcta_match: &str) -> Option<&'p County> {
+    match zcta_match {
+        "same_code" => parts.iter().max_by(|a, b| a.land.cmp(&b.land).then_with(|| b.fips.cmp(&a.fips))),
+        _ => parts.first().filter(|_| parts.len() == 1),
+    }
+}
+
+/// The postal code of a state by any of its names; of a territory by its country code.
+fn postal_state(country: &str, admin1: Option<&str>) -> Option<String> {
+    if country == "US" { admin1.and_then(state::usps) } else { state::usps(country) }.map(str::to_owned)
+}
+
+fn add_quarantine(issues: &mut Vec<Issue>, context: &Context<'_>, code: &str, record: &str, detail: String, pointers: &[u64]) {
+    let mut issue = finding(code, Severity::Quarantine, ZIP, record, detail);
+    issue.pointer = context.resolve(pointers).into_iter().next();
+    issues.push(issue);
+}

@@ -1,0 +1,227 @@
+//! The records of the sources by ZIP code, tabulation area and county.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::time_zones::TimeZones;
+use super::{add_quarantine, postal_state};
+use crate::datasets::{Context, SourceFrame};
+use crate::normalise::{degrees, pointers, text};
+use pubdata_core::canonical::name::words;
+use pubdata_core::canonical::state;
+use pubdata_core::error::Result;
+use pubdata_core::issue::Issue;
+use pubdata_core::provenance::POINTERS;
+
+const CROSSWALK: &str = "hrsa.zip_zcta";
+
+/// A record of GeoNames' postal codes.
+pub(super) struct Place {
+    pub(super) name: String,
+    /// None for military addresses.
+    pub(super) state: Option<String>,
+    pub(super) county_fips: Option<String>,
+    pub(super) county_name: Option<String>,
+    /// What a territory's list names as the county.
+    pub(super) territory_county: Option<String>,
+    pub(super) lat: Option<f64>,
+    pub(super) lon: Option<f64>,
+    /// Whether the source has coordinates that are none.
+    pub(super) has_bad_point: bool,
+    pub(super) accuracy: Option<String>,
+    pub(super) pointers: Vec<u64>,
+}
+
+impl Place {
+    /// The name of the place; of `APO AE` its first word.
+    pub(super) fn city(&self) -> String {
+        match self.state {
+            Some(_) => self.name.clone(),
+            None => self.name.split_whitespace().next().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// A record of the crosswalk.
+pub(super) struct Crosswalk {
+    pub(super) city: String,
+    pub(super) state: String,
+    pub(super) zip_type: Option<String>,
+    pub(super) zcta: Option<String>,
+    pub(super) join: Option<String>,
+    pub(super) pointers: Vec<u64>,
+}
+
+/// A part of a tabulation area.
+pub(super) struct County {
+    pub(super) fips: String,
+    pub(super) name: Option<String>,
+    /// Square metres.
+    pub(super) land: i64,
+    pub(super) pointers: Vec<u64>,
+}
+
+pub(super) struct CountyName {
+    pub(super) name: String,
+    pub(super) pointers: Vec<u64>,
+}
+
+pub(super) struct Sources {
+    pub(super) places: BTreeMap<String, Vec<Place>>,
+    pub(super) crosswalk: BTreeMap<String, Crosswalk>,
+    parts: HashMap<String, Vec<County>>,
+    pub(super) county_names: HashMap<String, CountyName>,
+    pub(super) time_zones: TimeZones,
+}
+
+impl Sources {
+    pub(super) fn read(context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<Self> {
+        let mut places = BTreeMap::new();
+        for source in context.read("geonames.postal")?.iter().chain(&context.read("geonames.postal_territory")?) {
+            issues.extend(source.issues(super::ZIP));
+            read_places(context, source, &mut places, issues)?;
+        }
+        let mut sources =
+            Self { places, crosswalk: BTreeMap::new(), parts: HashMap::new(), county_names: HashMap::new(), time_zones: TimeZones::read(context)? };
+        sources.read_crosswalk(context, issues)?;
+        sources.read_parts(context)?;
+        sources.read_county_names(context)?;
+        Ok(sources)
+    }
+
+    /// The counties a tabulation area has a part in, in the order of their codes.
+    pub(super) fn parts(&self, zcta: &str) -> &[County] {
+        self.parts.get(zcta).map_or(&[], Vec::as_slice)
+    }
+
+    /// The one county of a state that has a name, with or without the word for its kind at the end.
+    pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
+        let (state, wanted) = (state::fips(usps)?, words(name));
+        let is_wanted = |county: &CountyName| {
+            let known = words(&county.name);
+            known == wanted || (known.len() == wanted.len() + 1 && known.starts_with(&wanted))
+        };
+        let mut found = self.county_names.iter().filter(|(fips, county)| fips.starts_with(state) && is_wanted(county)).map(|(fips, _)| fips.clone());
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    fn read_crosswalk(&mut self, context: &Context<'_>, issues: &mut Vec<Issue>) -> Result<()> {
+        let Some(source) = context.read(CROSSWALK)?.pop() else { return Ok(()) };
+        issues.extend(source.issues(super::ZIP));
+        let frame = context.without_repeats(&source.frame)?;
+        let column = |name: &str| text(&frame, name);
+        let (zip, city, usps, zip_type, zcta, join) =
+            (column("zip")?, column("city")?, column("state")?, column("zip_type")?, column("zcta")?, column("zcta_match")?);
+        for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
+            let pointers = pointers.unwrap_or_default();
+            let mut refuse = |code: &str, detail: String| {
+                let record = format!("{}@{}", CROSSWALK, pointers.get(2).copied().unwrap_or_default());
+                add_quarantine(issues, context, code, &record, detail, &pointers);
+            };
+            let Some(code) = zip.get(row).and_then(code_of_number) else {
+                refuse("bad_value", format!("ZIP_CODE is `{}`, not five digits or a number of three to five", zip.get(row).unwrap_or_default()));
+                continue;
+            };
+            let (Some(city), Some(state)) = (city.get(row), usps.get(row).and_then(state::usps)) else {
+                refuse("missing_value", format!("{code} has no post office, or no state ({})", usps.get(row).unwrap_or_default()));
+                continue;
+            };
+            if self.crosswalk.contains_key(&code) {
+                refuse("duplicate_key", format!("{code} is there before, with other values"));
+                continue;
+            }
+            let record = Crosswalk {
+                city: city.to_owned(),
+                state: state.to_owned(),
+                zip_type: zip_type.get(row).map(str::to_owned),
+                zcta: zcta.get(row).and_then(code_of_number),
+                join: join.get(row).map(str::to_owned),
+                pointers,
+            };
+            self.crosswalk.insert(code, record);
+        }
+        Ok(())
+    }
+
+    /// Parts that cannot be read are left out here; they are findings of the geographic family, which reads the same file.
+    fn read_parts(&mut self, context: &Context<'_>) -> Result<()> {
+        let source = context.read_one("census.zcta_county")?;
+        let frame = context.without_repeats(&source.frame)?;
+        let (zcta, fips, name, land) = (text(&frame, "zcta")?, text(&frame, "county_fips")?, text(&frame, "county_name")?, text(&frame, "land_part")?);
+        for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
+            let land: Option<i64> = land.get(row).and_then(|land| land.parse().ok()).filter(|land| *land >= 0);
+            // Rows without a tabulation area are county land outside every one.
+            if let (Some(zcta), Some(fips), Some(land)) = (zcta.get(row), fips.get(row).filter(|fips| is_code(fips)), land) {
+                let part = County { fips: fips.to_owned(), name: name.get(row).map(str::to_owned), land, pointers: pointers.unwrap_or_default() };
+                self.parts.entry(zcta.to_owned()).or_default().push(part);
+            }
+        }
+        self.parts.values_mut().for_each(|parts| parts.sort_by(|a, b| a.fips.cmp(&b.fips)));
+        Ok(())
+    }
+
+    fn read_county_names(&mut self, context: &Context<'_>) -> Result<()> {
+        let frame = context.read_one("census.county_code")?.frame;
+        let (state, county, name) = (text(&frame, "state_fips")?, text(&frame, "county_code")?, text(&frame, "name")?);
+        for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
+            if let (Some(state), Some(county), Some(name)) = (state.get(row), county.get(row), name.get(row)) {
+                let entry = CountyName { name: name.to_owned(), pointers: pointers.unwrap_or_default() };
+                self.county_names.entry(format!("{state}{county}")).or_insert(entry);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_places(context: &Context<'_>, source: &SourceFrame, places: &mut BTreeMap<String, Vec<Place>>, issues: &mut Vec<Issue>) -> Result<()> {
+    let frame = context.without_repeats(&source.frame)?;
+    let column = |name: &str| text(&frame, name);
+    let (country, zip, name, admin1, county, county_code) =
+        (column("country")?, column("zip")?, column("place_name")?, column("state")?, column("county_name")?, column("county_code")?);
+    let (lat, lon, accuracy) = (column("lat")?, column("lon")?, column("accuracy")?);
+    // The territories' lists have the county where others have the state.
+    let territory_county = source.frame.column("territory_county").is_ok().then(|| column("territory_county")).transpose()?;
+    for (row, pointers) in pointers(&frame, POINTERS)?.into_iter().enumerate() {
+        let pointers = pointers.unwrap_or_default();
+        let mut refuse = |code: &str, detail: String| {
+            let record = format!("{}@{}", "geonames.postal", pointers.get(2).copied().unwrap_or_default());
+            add_quarantine(issues, context, code, &record, detail, &pointers);
+        };
+        let (Some(code), Some(name), Some(country)) = (zip.get(row).filter(|code| is_code(code)), name.get(row), country.get(row)) else {
+            refuse("bad_value", format!("`{}` is no ZIP code of five digits, or the place has no name", zip.get(row).unwrap_or_default()));
+            continue;
+        };
+        let state = postal_state(country, admin1.get(row));
+        if state.is_none() && admin1.get(row).is_some() {
+            refuse("unknown_state", format!("{code} has the state `{}`, which is not a state", admin1.get(row).unwrap_or_default()));
+            continue;
+        }
+        // The county's code is relative to the state; of a territory it is GeoNames' own.
+        let digits = county_code.get(row).filter(|code| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit()));
+        let county_fips = digits.filter(|_| country == "US").zip(state.as_deref().and_then(state::fips)).map(|(county, state)| format!("{state}{county}"));
+        let point = lat.get(row).and_then(|text| degrees(text, 90.0)).zip(lon.get(row).and_then(|text| degrees(text, 180.0)));
+        let place = Place {
+            name: name.to_owned(),
+            state,
+            county_fips,
+            county_name: county.get(row).map(str::to_owned),
+            territory_county: territory_county.as_ref().and_then(|county| county.get(row)).map(str::to_owned),
+            has_bad_point: point.is_none() && (lat.get(row).is_some() || lon.get(row).is_some()),
+            lat: point.map(|(lat, _)| lat),
+            lon: point.map(|(_, lon)| lon),
+            accuracy: accuracy.get(row).map(str::to_owned),
+            pointers,
+        };
+        places.entry(code.to_owned()).or_default().push(place);
+    }
+    Ok(())
+}
+
+fn is_code(code: &str) -> bool {
+    code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A code that a workbook may keep as a number: the lowest is 00501.
+fn code_of_number(cell: &str) -> Option<String> {
+    let is_number = (3..=5).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("{cell:0>5}"))
+}

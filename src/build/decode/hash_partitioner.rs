@@ -1,0 +1,222 @@
+//! Splits the records of a file into one file on disk per bucket, and reads a bucket's back as the frame that decoding makes.
+//!
+//! A bucket's file is blocks, one behind the other: the number of rows, the bytes of their numbers and those of their texts, 64 bits each, then
+//! the numbers and the texts. Of each row there are the length of each cell, its offset and its length in the source, as numbers of seven bits to a
+//! byte (LEB128), and its cells without anything between them.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, ErrorKind, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use polars::prelude::DataFrame;
+
+use super::records::TakeRecords;
+use super::text_frames::TextFrame;
+use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_core::ids::hash_bucket;
+
+/// Bytes that are held before they are written, of all buckets together.
+const HELD_BYTES: usize = 8 << 20;
+
+/// Where the rows of a file go.
+#[derive(Clone, Copy)]
+pub struct HashPartitioner<'a> {
+    /// Column whose text decides the bucket.
+    pub key: &'a str,
+    /// Column that does where the key is empty.
+    pub fallback_key: Option<&'a str>,
+    /// Number of buckets.
+    pub count: u32,
+    /// The one bucket whose rows are kept; all when none is given.
+    pub only: Option<u32>,
+    /// The file of a bucket.
+    pub path_of: &'a (dyn Fn(u32) -> PathBuf + Sync),
+}
+
+/// Adds records to the files of their buckets, in their order. A record without a key goes to the first. Memory holds a record and at most twice [`HELD_BYTES`].
+pub(super) struct Partition<'a> {
+    partitioner: HashPartitioner<'a>,
+    names: Vec<String>,
+    /// The columns whose texts decide the bucket: the first that has one.
+    keys: Vec<usize>,
+    /// Of the record whose cells are taken: lengths and texts of its cells, and where the texts of `keys` are in these.
+    record: Block,
+    key_texts: Vec<Range<usize>>,
+    blocks: Vec<Block>,
+    held_bytes: usize,
+    rows: u64,
+    filled: BTreeSet<u32>,
+}
+
+/// Rows on their way to a file.
+#[derive(Default)]
+struct Block {
+    rows: u64,
+    numbers: Vec<u8>,
+    texts: String,
+}
+
+/// What became of the records of a file.
+pub struct Partitioned {
+    /// Names of the columns, in their order.
+    pub columns: Vec<String>,
+    /// Records that were read, whatever their bucket.
+    pub rows: u64,
+    /// Buckets that have rows of the file.
+    pub filled: BTreeSet<u32>,
+}
+
+impl<'a> Partition<'a> {
+    pub(super) fn new(partitioner: HashPartitioner<'a>) -> Self {
+        let blocks = (0..partitioner.count).map(|_| Block::default()).collect();
+        let (names, keys, record, key_texts, filled) = Default::default();
+        Self { partitioner, names, keys, record, key_texts, blocks, held_bytes: 0, rows: 0, filled }
+    }
+
+    pub(super) fn partitioned(self) -> Partitioned {
+        Partitioned { columns: self.names, rows: self.rows, filled: self.filled }
+    }
+
+    /// The bucket of the record whose cells were taken.
+    fn bucket(&self) -> u32 {
+        let key = self.key_texts.iter().find(|text| !text.is_empty());
+        key.map_or(0, |key| hash_bucket(&self.record.texts[key.clone()], self.partitioner.count))
+    }
+
+    fn write(&mut self) -> Result<()> {
+        for (bucket, block) in (0..).zip(&mut self.blocks) {
+            if block.rows > 0 {
+                let path = (self.partitioner.path_of)(bucket);
+                std::mem::take(block).write_to(&path).at("write", &path)?;
+                self.filled.insert(bucket);
+            }
+        }
+        self.held_bytes = 0;
+        Ok(())
+    }
+}
+
+impl TakeRecords for Partition<'_> {
+    fn begin(&mut self, names: &[String]) -> Result<()> {
+        let place = |key: &str| names.iter().position(|name| name == key).ok_or_else(|| Error::config(format!("there is no column `{key}` to split by")));
+        let keys = [Some(self.partitioner.key), self.partitioner.fallback_key];
+        self.keys = keys.into_iter().flatten().map(place).collect::<Result<_>>()?;
+        self.key_texts = vec![0..0; self.keys.len()];
+        self.names = names.to_vec();
+        Ok(())
+    }
+
+    fn cell(&mut self, column: usize, text: &str) {
+        let start = self.record.texts.len();
+        self.record.texts.push_str(text);
+        put_number(&mut self.record.numbers, text.len() as u64);
+        if let Some(place) = self.keys.iter().position(|key| *key == column) {
+            self.key_texts[place] = start..self.record.texts.len();
+        }
+    }
+
+    fn end(&mut self, offset: u64, length: u64) -> Result<()> {
+        self.rows += 1;
+        let bucket = self.bucket();
+        if self.partitioner.only.is_none_or(|only| only == bucket) {
+            put_number(&mut self.record.numbers, offset);
+            put_number(&mut self.record.numbers, length);
+            self.held_bytes += self.record.numbers.len() + self.record.texts.len();
+            self.blocks[bucket as usize].add(&self.record);
+        }
+        self.record.clear();
+        if self.held_bytes < HELD_BYTES { Ok(()) } else { self.write() }
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        self.write()
+    }
+}
+
+impl Block {
+    fn add(&mut self, record: &Self) {
+        self.rows += 1;
+        self.numbers.extend_from_slice(&record.numbers);
+        self.texts.push_str(&record.texts);
+    }
+
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.texts.clear();
+    }
+
+    /// Adds the rows to the end of a file.
+    fn write_to(&self, path: &Path) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let counts = [self.rows, self.numbers.len() as u64, self.texts.len() as u64];
+        file.write_all(&counts.map(u64::to_le_bytes).concat())?;
+        file.write_all(&self.numbers)?;
+        file.write_all(self.texts.as_bytes())
+    }
+}
+
+/// Reads the rows of one file that are in a bucket: the frame that [`super::decode`] makes, less the rows of other buckets.
+///
+/// # Errors
+/// `Store`, when the file is not as it was written.
+pub fn read_partition(path: &Path, columns: &[String], numbers: [u64; 2]) -> Result<DataFrame> {
+    let mut frame = TextFrame::new(columns);
+    let file = match File::open(path) {
+        // No row of the file is in the bucket.
+        Err(error) if error.kind() == ErrorKind::NotFound => return frame.finish(numbers),
+        file => file.at("open", path)?,
+    };
+    let mut left = file.metadata().at("read", path)?.len();
+    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let damaged = || Error::store(format!("{} is not as it was written", path.display()));
+    let mut counts = [0; 24];
+    let mut content = Vec::new();
+    while left > 0 {
+        reader.read_exact(&mut counts).map_err(|_| damaged())?;
+        let [rows, bytes_of_numbers, bytes_of_texts] = [0, 8, 16].map(|at| u64::from_le_bytes(counts[at..at + 8].try_into().expect("eight bytes")));
+        let bytes = bytes_of_numbers.checked_add(bytes_of_texts).ok_or_else(damaged)?;
+        left = left.checked_sub(24).and_then(|left| left.checked_sub(bytes)).ok_or_else(damaged)?;
+        content.resize(usize::try_from(bytes).map_err(|_| damaged())?, 0);
+        reader.read_exact(&mut content).map_err(|_| damaged())?;
+        let (numbers, texts) = content.split_at(usize::try_from(bytes_of_numbers).map_err(|_| damaged())?);
+        read_block(&mut frame, columns.len(), rows, numbers, texts).ok_or_else(damaged)?;
+    }
+    frame.finish(numbers)
+}
+
+/// Adds the rows of a block to a frame; none where it is not as it was written.
+fn read_block(frame: &mut TextFrame, columns: usize, rows: u64, mut numbers: &[u8], texts: &[u8]) -> Option<()> {
+    let mut texts = std::str::from_utf8(texts).ok()?;
+    for _ in 0..rows {
+        for column in 0..columns {
+            let (text, rest) = texts.split_at_checked(usize::try_from(take_number(&mut numbers)?).ok()?)?;
+            frame.cell(column, text);
+            texts = rest;
+        }
+        frame.end(take_number(&mut numbers)?, take_number(&mut numbers)?);
+    }
+    (numbers.is_empty() && texts.is_empty()).then_some(())
+}
+
+fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number.to_le_bytes()[0]);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}

@@ -1,0 +1,318 @@
+//! Turns a file into a frame of text columns with a byte pointer per record, or a list that is built in buckets into files of their records. One
+//! row per record kept. Knows formats, not agencies:
+//! which columns there are and what they mean is the caller's. Never infers a type: every cell arrives as text.
+
+mod archive;
+mod cells;
+mod delimited;
+mod encoding;
+mod excerpt;
+mod feed;
+mod fixed_width;
+mod hash_partitioner;
+mod header;
+mod json_records;
+mod json_rows;
+mod lines;
+mod members;
+mod packed;
+mod records;
+mod text_frames;
+mod xlsx;
+mod xml;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
+
+use archive::Ahead;
+pub use archive::{member_date, member_name, member_names};
+pub use cells::{RecordCell, RecordText, Surroundings, json_cells, record_cells, surroundings};
+pub use delimited::HeaderRow;
+pub use excerpt::{columns, excerpt};
+pub use feed::{FeedElement, FeedShape, feed_entries};
+use hash_partitioner::Partition;
+pub use hash_partitioner::{HashPartitioner, Partitioned, read_partition};
+pub use header::{ColumnFindings, ColumnPlan};
+pub use members::{Archive, Member, ReadAt};
+pub use packed::{ArchiveParts, PackedMember, TAIL_BYTES, is_member_of, leading_member, pack, unpack_start};
+use records::{Sink, TakeRecords};
+use text_frames::TextFrames;
+pub use xml::{XmlContent, XmlDocument, XmlElement, XmlPiece, XmlReader};
+
+use pubdata_core::error::{Error, IoExt, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::Severity;
+use pubdata_core::pipeline::Format;
+use pubdata_core::provenance::SourcePointer;
+
+/// Enough for most headers and records.
+const RECORD_BYTES: usize = 16 << 10;
+
+/// A file to decode.
+pub struct Task<'a> {
+    pub path: &'a Path,
+    pub format: &'a Format,
+    /// The archive member, resolved by [`member_name`]; none when the file is not an archive.
+    pub member: Option<&'a str>,
+    pub plan: &'a ColumnPlan,
+    /// Numbers of the snapshot and the member, for the pointers.
+    pub input: u64,
+    pub member_number: u64,
+    /// Largest size after decompression.
+    pub max_bytes: u64,
+    /// Reads only these records, given by offset and length: how a record is made again from its own bytes.
+    pub only: Option<&'a [(u64, u64)]>,
+}
+
+/// The records of a file.
+#[derive(Debug)]
+pub struct Decoded {
+    /// The wanted columns as text, and [`pubdata_core::provenance::POINTERS`]. An empty cell is null.
+    pub frame: DataFrame,
+    /// Records that could not be read.
+    pub malformed: Vec<Malformed>,
+    pub columns: ColumnFindings,
+}
+
+/// A record that is not in the declared layout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Malformed {
+    pub severity: Severity,
+    pub detail: String,
+    /// The record's text, cut to 2,000 characters.
+    pub source_text: String,
+    pub offset: u64,
+    pub length: u64,
+}
+
+/// Decodes a file.
+///
+/// # Shape
+/// One row per record that the plan keeps; the plan's columns in order, then the pointers.
+///
+/// # Errors
+/// `Format`, when the file is not what it was declared to be: a column that is missing, of a closed plan one that is new, a damaged archive.
+/// `Store`, when it cannot be read.
+///
+/// # Issues
+/// A record with another number of cells than the header, or with bytes that are not in the declared encoding.
+pub fn decode(task: &Task<'_>) -> Result<Decoded> {
+    let mut whole = None;
+    let (malformed, columns) = decode_chunks(task, usize::MAX, &mut |frame| {
+        whole = Some(frame);
+        Ok(())
+    })?;
+    Ok(Decoded { frame: whole.expect("every file gives a frame"), malformed, columns })
+}
+
+/// Decodes a file in frames of so many rows, each handed over before the next is made; at least one, which may be empty. Gives the records
+/// that could not be read, and what the columns are like.
+///
+/// # Errors
+/// As [`decode`], after frames have been handed over, and what taking one says.
+pub fn decode_chunks(task: &Task<'_>, rows: usize, take: &mut dyn FnMut(DataFrame) -> Result<()>) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    decode_into(task, &mut TextFrames::new(rows, [task.input, task.member_number], take))
+}
+
+/// Decodes a file into one file on disk per bucket. Gives what went where, the records that could not be read, and what the columns are like.
+///
+/// # Errors
+/// As [`decode`]; `Store`, when rows cannot be written; `Config`, when the plan has no such column to split by.
+pub fn partition(task: &Task<'_>, partitioner: HashPartitioner<'_>) -> Result<(Partitioned, Vec<Malformed>, ColumnFindings)> {
+    let mut partition = Partition::new(partitioner);
+    let (malformed, columns) = decode_into(task, &mut partition)?;
+    Ok((partition.partitioned(), malformed, columns))
+}
+
+fn decode_into(task: &Task<'_>, records: &mut dyn TakeRecords) -> Result<(Vec<Malformed>, ColumnFindings)> {
+    let sink = &mut Sink { records, columns: ColumnFindings::default() };
+    let decoded = match task.format {
+        Format::FixedWidth { record_bytes, encoding, fields } => {
+            let layout = fixed_width::Layout { record_bytes: *record_bytes as usize, encoding: *encoding, fields };
+            fixed_width::decode(task, &layout, sink)
+        }
+        Format::JsonRecords { records, normalized_header } => {
+            json_records::decode(task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header }, sink)
+        }
+        Format::JsonRows => json_rows::decode(task, sink),
+        Format::Delimited { .. } | Format::Document { .. } => match delimited::Layout::of(task.format) {
+            Some(layout) => delimited::decode(task, &layout, sink),
+            None => Err(Error::config("a document is read by the dataset's own code, not as rows")),
+        },
+        Format::Xlsx => xlsx::decode(task, sink),
+    };
+    Ok((decoded.context(|| task.place())?, std::mem::take(&mut sink.columns)))
+}
+
+/// Counts the records of a file that is not packed, whatever is in them.
+///
+/// # Errors
+/// `Format`, when the file is not in that format, or in one whose files are whole; `Store`, when it cannot be read.
+pub fn count_records(path: &Path, format: &Format, max_bytes: u64) -> Result<u64> {
+    let plan = ColumnPlan::default();
+    let task = Task { path, format, member: None, plan: &plan, input: 0, member_number: 0, max_bytes, only: None };
+    let counted = match format {
+        Format::JsonRecords { records, normalized_header } => {
+            json_records::count(&task, &json_records::Layout { records: records.as_deref(), is_name_normalized: *normalized_header })
+        }
+        other => delimited::Layout::of(other).map_or_else(|| Err(Error::config("its records are not counted")), |layout| delimited::count(&task, &layout)),
+    };
+    counted.context(|| task.place())
+}
+
+impl Task<'_> {
+    fn reading(&self) -> Reading {
+        if self.only.is_some() { Reading::Records } else { Reading::Whole }
+    }
+
+    /// The file's name, and the member's.
+    fn place(&self) -> String {
+        self.member.map_or_else(|| file_name(self.path), |member| format!("{} member {member}", file_name(self.path)))
+    }
+}
+
+/// Reads the bytes of one record.
+///
+/// # Errors
+/// `Store` or `Format`, when the file or member cannot be read or ends before the record does.
+pub fn read_range(path: &Path, member: Option<&str>, offset: u64, length: u64, max_bytes: u64) -> Result<Vec<u8>> {
+    let mut reader = open_for(Reading::Records, path, member, max_bytes)?;
+    reader.skip_to(offset)?;
+    reader.take_exactly(length)
+}
+
+/// The publisher's name of a file, which stands behind the digest where it is kept by that.
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let of_publisher = name.split_once('-').filter(|(digest, _)| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    of_publisher.map_or(&*name, |(_, rest)| rest).to_owned()
+}
+
+/// A file or an archive member, read from front to back with the position known. Plain files skip by seeking.
+struct ByteReader<'a> {
+    source: Source<'a>,
+    position: u64,
+    max_bytes: u64,
+}
+
+enum Source<'a> {
+    File(BufReader<File>),
+    Member(Box<dyn Read + 'a>),
+}
+
+/// What a file is opened for, which says how much of it is read at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// All of it.
+    Whole,
+    /// Its header and a few records, which are far from each other.
+    Records,
+}
+
+fn open<'a>(path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+    open_for(Reading::Whole, path, member, max_bytes)
+}
+
+fn open_for<'a>(reading: Reading, path: &Path, member: Option<&str>, max_bytes: u64) -> Result<ByteReader<'a>> {
+    let is_whole = reading == Reading::Whole;
+    let (buffer, of_member) = if is_whole { (1 << 20, 1 << 18) } else { (RECORD_BYTES, RECORD_BYTES) };
+    // Who wants a record stops behind it: what was unpacked further is lost.
+    let ahead = if is_whole { Ahead { piece: 1 << 18, pieces: 4 } } else { Ahead { piece: 1 << 16, pieces: 0 } };
+    let source = match member {
+        None => Source::File(BufReader::with_capacity(buffer, File::open(path).at("open", path)?)),
+        Some(member) => Source::Member(Box::new(BufReader::with_capacity(of_member, archive::open_member(path, member, max_bytes, ahead)?))),
+    };
+    Ok(ByteReader { source, position: 0, max_bytes })
+}
+
+impl ByteReader<'_> {
+    /// Skips to an offset at or after the present position.
+    fn skip_to(&mut self, offset: u64) -> Result<()> {
+        let distance = offset.checked_sub(self.position).ok_or_else(|| Error::format("records are not in file order"))?;
+        match &mut self.source {
+            Source::File(file) => file.seek_relative(i64::try_from(distance).unwrap_or(i64::MAX)).map_err(unreadable)?,
+            Source::Member(member) => {
+                std::io::copy(&mut member.take(distance), &mut std::io::sink()).map_err(unreadable)?;
+            }
+        }
+        self.position = offset;
+        Ok(())
+    }
+
+    fn take_exactly(&mut self, length: u64) -> Result<Vec<u8>> {
+        if length > self.max_bytes {
+            return Err(Error::format(format!("a record of {length} bytes is larger than the whole file may be")));
+        }
+        let mut bytes = Vec::new();
+        Read::take(&mut *self, length).read_to_end(&mut bytes).map_err(unreadable)?;
+        if (bytes.len() as u64) < length {
+            return Err(Error::format(format!("ends {} bytes before the record does", length - bytes.len() as u64)));
+        }
+        Ok(bytes)
+    }
+
+    /// Goes back to the first byte of a plain file; a member must be opened anew.
+    fn rewind(&mut self) -> Result<bool> {
+        match &mut self.source {
+            Source::File(file) => {
+                file.seek(SeekFrom::Start(0)).map_err(unreadable)?;
+                self.position = 0;
+                Ok(true)
+            }
+            Source::Member(_) => Ok(false),
+        }
+    }
+}
+
+impl Read for ByteReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = match &mut self.source {
+            Source::File(file) => file.read(buffer)?,
+            Source::Member(member) => member.read(buffer)?,
+        };
+        self.position += count as u64;
+        if self.position > self.max_bytes {
+            return Err(std::io::Error::other(format!("is larger than the {} bytes declared as its maximum", self.max_bytes)));
+        }
+        Ok(count)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form `map_err` wants")]
+fn unreadable(error: std::io::Error) -> Error {
+    let text = error.to_string();
+    let is_damage = error.kind() != std::io::ErrorKind::Other || text.contains("checksum");
+    let error = Error::format(format!("cannot be read: {text}"));
+    if is_damage { error.hint("the file was damaged on its way, or made wrong: the next run fetches it whole") } else { error }
+}
+
+/// Reads a whole document.
+///
+/// # Errors
+/// `Format` or `Store`, when the file cannot be read or is larger than `max_bytes`.
+pub fn read_document(path: &Path, max_bytes: u64) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open(path, None, max_bytes)?.read_to_end(&mut content).map_err(unreadable).context(|| file_name(path))?;
+    Ok(content)
+}
+
+/// Ranges of bytes by snapshot and member.
+pub type Ranges = BTreeMap<(Digest, Option<String>), Vec<(u64, u64)>>;
+
+/// Groups pointers of one build by snapshot and member: what [`Task::only`] takes.
+pub fn ranges_by_file<'a>(pointers: impl Iterator<Item = &'a SourcePointer>) -> Ranges {
+    let mut ranges = Ranges::new();
+    for pointer in pointers {
+        ranges.entry((pointer.snapshot, pointer.member.clone())).or_default().push((pointer.offset, pointer.length));
+    }
+    for list in ranges.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    ranges
+}

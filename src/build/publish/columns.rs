@@ -1,0 +1,87 @@
+//! What a part's footer and columns are called, and how its rows are told apart by subject.
+
+use std::ops::Range;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::DataType;
+
+use pubdata_core::error::{Error, Result};
+
+/// Rows of a row group: small enough to read one for a few records, large enough to compress well.
+pub const ROW_GROUP_ROWS: usize = 65_536;
+/// Rows of a part that are read at a time: the memory of some does for the next.
+pub const BATCH_ROWS: usize = 16_384;
+
+/// Returns the record ids of a batch.
+///
+/// # Errors
+/// `Contract`, when there is no column `record_id`, or it is not text.
+pub fn record_ids(batch: &RecordBatch) -> Result<&StringArray> {
+    let ids = column_of(batch, "record_id")?.as_any().downcast_ref();
+    ids.ok_or_else(|| Error::contract("column `record_id` is not text"))
+}
+
+/// Whether a column is a dictionary of texts.
+pub fn is_coded(column: &ArrayRef) -> bool {
+    matches!(column.data_type(), DataType::Dictionary(..))
+}
+
+/// Returns a column by its name.
+///
+/// # Errors
+/// `Contract`, when there is none of that name.
+pub fn column_of<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
+    batch.column_by_name(name).ok_or_else(|| Error::contract(format!("column `{name}` is missing")))
+}
+
+/// The second place of a record id.
+pub fn subject_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+/// The rows of each subject, which are together, since the order of a sharded dataset begins with it: the end of those of one is looked for in steps
+/// that double, and then between the last two.
+///
+/// # Errors
+/// As [`record_ids`].
+pub fn runs_by_subject(batch: &RecordBatch) -> Result<Vec<(&str, Range<usize>)>> {
+    let ids = record_ids(batch)?;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    while start < ids.len() {
+        let subject = subject_of(ids.value(start));
+        let is_same = |row: usize| subject_of(ids.value(row)) == subject;
+        let (mut last, mut step) = (start, 1);
+        while last + step < ids.len() && is_same(last + step) {
+            last += step;
+            step *= 2;
+        }
+        let (mut end, mut other) = (last + 1, ids.len().min(last + step));
+        while end < other {
+            let middle = end.midpoint(other);
+            if is_same(middle) { end = middle + 1 } else { other = middle }
+        }
+        runs.push((subject, start..end));
+        start = end;
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_a_subject_are_found_however_many_it_has() {
+        for lengths in [&[][..], &[1], &[2, 1, 1], &[1, 7, 8, 9, 1], &[100, 3, 64, 65, 63, 1, 1, 2], &[1_000]] {
+            let ids = lengths.iter().enumerate().flat_map(|(subject, rows)| (0..*rows).map(move |row| format!("a.b:{subject:03}:{row}")));
+            let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ids));
+            let batch = RecordBatch::try_from_iter([("record_id", ids)]).unwrap();
+            let found: Vec<(String, usize)> = runs_by_subject(&batch).unwrap().into_iter().map(|(subject, rows)| (subject.to_owned(), rows.len())).collect();
+            let expected: Vec<(String, usize)> = lengths.iter().enumerate().map(|(subject, rows)| (format!("{subject:03}"), *rows)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}

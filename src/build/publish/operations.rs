@@ -1,0 +1,263 @@
+//! Lists, promotes, rolls back and prunes the releases that are there. Pruning spares what another publisher may be about to point at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{ChannelAction, ChannelEntry, ChannelMove, Manifest, PlacedWork, Releases};
+
+/// A release no channel ever pointed at may be one that another machine is about to point at.
+const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// A plan may be worked on for a night, and what a late process of it still needs must be there.
+pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
+
+/// One line of a list of releases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseSummary {
+    pub release_id: ReleaseId,
+    /// RFC 3339 UTC; none, as all that only the manifest says, where that cannot be read.
+    pub published_at: Option<String>,
+    pub run_id: Option<String>,
+    pub is_sample: Option<bool>,
+    /// Channels that point at it now.
+    pub channels: Vec<String>,
+    /// Rows by dataset.
+    pub rows: BTreeMap<String, u64>,
+    pub size_bytes: Option<u64>,
+    /// Tasks that a channel which points at it could not renew when it last tried.
+    pub stale_tasks: BTreeSet<String>,
+    /// Why the manifest cannot be read.
+    pub damage: Option<String>,
+}
+
+/// What pruning deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    pub releases: Vec<ReleaseId>,
+    /// Begun and never finished.
+    pub incomplete: Vec<ReleaseId>,
+    /// Plans, and staged work of plans, that nobody has touched for a day.
+    pub placed: Vec<String>,
+}
+
+/// Lists the complete releases, newest first; those whose manifest is damaged come last.
+///
+/// # Errors
+/// `Store`, when the store or a channel cannot be read.
+pub async fn list(releases: &Releases) -> Result<Vec<ReleaseSummary>> {
+    let mut pointing: BTreeMap<ReleaseId, Vec<String>> = BTreeMap::new();
+    for name in releases.channels().await? {
+        if let Some(entry) = releases.channel(&name).await? {
+            pointing.entry(entry.release_id).or_default().push(name);
+        }
+    }
+    let mut summaries = Vec::new();
+    for release_id in releases.list().await? {
+        let channels = pointing.remove(&release_id).unwrap_or_default();
+        summaries.push(match releases.manifest(&release_id).await {
+            Ok(manifest) => ReleaseSummary {
+                stale_tasks: stale_tasks(releases, &manifest, &channels).await,
+                channels,
+                rows: manifest.datasets.keys().map(|dataset_id| (dataset_id.clone(), manifest.rows(dataset_id))).collect(),
+                size_bytes: Some(manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum()),
+                release_id,
+                published_at: Some(manifest.published_at),
+                run_id: Some(manifest.run_id),
+                is_sample: Some(manifest.is_sample),
+                damage: None,
+            },
+            Err(error) => ReleaseSummary {
+                release_id,
+                published_at: None,
+                run_id: None,
+                is_sample: None,
+                channels,
+                rows: BTreeMap::new(),
+                size_bytes: None,
+                stale_tasks: BTreeSet::new(),
+                damage: Some(error.to_string()),
+            },
+        });
+    }
+    summaries.sort_by(|a, b| (&b.published_at, &b.release_id).cmp(&(&a.published_at, &a.release_id)));
+    Ok(summaries)
+}
+
+async fn stale_tasks(releases: &Releases, manifest: &Manifest, channels: &[String]) -> BTreeSet<String> {
+    let mut stale = BTreeSet::new();
+    for channel in channels {
+        let mut manifest = manifest.clone();
+        manifest.mark(releases.unrenewed_if_readable(channel).await.as_ref());
+        stale.extend(manifest.tasks.into_iter().filter(|(_, task)| task.is_stale).map(|(task_id, _)| task_id));
+    }
+    stale
+}
+
+/// A move of a channel that can be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedMove {
+    pub channel: String,
+    /// What it points at now, and the number of that move.
+    pub from: Option<ReleaseId>,
+    pub generation: Option<u64>,
+    pub release_id: ReleaseId,
+    pub action: ChannelAction,
+}
+
+impl PlannedMove {
+    async fn make(self, releases: &Releases, now: &str) -> Result<ChannelEntry> {
+        let to = ChannelMove { release_id: self.release_id, action: self.action, moved_at: now.to_owned(), run_id: None };
+        releases.advance_channel(&self.channel, self.generation, to).await
+    }
+}
+
+/// Points one channel at what another one points at, with word of what could not be renewed of it. Returns none when it already does.
+///
+/// # Errors
+/// `Config`, when there is nothing to promote; `Busy`, when another publisher moved the channel meanwhile.
+pub async fn promote(releases: &Releases, from: &str, to: &str, now: &str) -> Result<Option<ChannelEntry>> {
+    let moved = match planned_promotion(releases, from, to).await? {
+        Some(planned) => Some(planned.make(releases, now).await?),
+        None => None,
+    };
+    if let Some(unrenewed) = releases.unrenewed_if_readable(from).await {
+        releases.put_unrenewed(to, &unrenewed).await?;
+    }
+    Ok(moved)
+}
+
+/// What [`promote`] would do; nothing is moved.
+///
+/// # Errors
+/// As [`promote`], `Busy` excepted.
+pub async fn planned_promotion(releases: &Releases, from: &str, to: &str) -> Result<Option<PlannedMove>> {
+    let Some(source) = releases.channel(from).await? else {
+        let known = releases.channels().await?.join(", ");
+        return Err(Error::config(format!("nothing was ever published to channel `{from}`")).hint(format!("there is: {known}")));
+    };
+    let target = releases.channel(to).await?;
+    planned_move(releases, to, target.as_ref(), source.release_id, ChannelAction::Promote).await
+}
+
+/// Points a channel at an earlier release: the given one, or the one that was published to it before the present one. Going back
+/// twice goes back two releases. Returns none when the channel already points there.
+///
+/// # Errors
+/// `Config`, when there is nothing to go back to; `Busy`, when another publisher moved the channel meanwhile.
+pub async fn rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>, now: &str) -> Result<Option<ChannelEntry>> {
+    match planned_rollback(releases, channel, to).await? {
+        Some(planned) => planned.make(releases, now).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What [`rollback`] would do; nothing is moved.
+///
+/// # Errors
+/// As [`rollback`], `Busy` excepted.
+pub async fn planned_rollback(releases: &Releases, channel: &str, to: Option<ReleaseId>) -> Result<Option<PlannedMove>> {
+    let (present, release_id) = match to {
+        Some(release_id) => (releases.channel(channel).await?, release_id),
+        None => {
+            let mut history = releases.channel_history(channel).await?;
+            let previous = previous_release(releases, &history).await?.ok_or_else(|| {
+                Error::config(format!("channel `{channel}` has no earlier release to go back to")).hint("`pubdata releases list` shows those that are kept")
+            })?;
+            (history.pop(), previous)
+        }
+    };
+    let planned = planned_move(releases, channel, present.as_ref(), release_id, ChannelAction::Rollback).await;
+    planned.map_err(|error| error.hint("`--to` goes back to another one; `pubdata releases list` shows those that are whole"))
+}
+
+async fn planned_move(
+    releases: &Releases,
+    channel: &str,
+    present: Option<&ChannelEntry>,
+    release_id: ReleaseId,
+    action: ChannelAction,
+) -> Result<Option<PlannedMove>> {
+    if present.is_some_and(|entry| entry.release_id == release_id) {
+        return Ok(None);
+    }
+    releases.manifest(&release_id).await.context(|| format!("channel `{channel}`"))?;
+    let (from, generation) = (present.map(|entry| entry.release_id.clone()), present.map(|entry| entry.generation));
+    Ok(Some(PlannedMove { channel: channel.to_owned(), from, generation, release_id, action }))
+}
+
+/// The newest release before the present one that still exists. A rollback takes back what came after its target.
+async fn previous_release(releases: &Releases, history: &[ChannelEntry]) -> Result<Option<ReleaseId>> {
+    let mut line: Vec<&ReleaseId> = Vec::new();
+    for entry in history {
+        match line.iter().rposition(|id| **id == entry.release_id) {
+            Some(position) if entry.action == ChannelAction::Rollback => line.truncate(position + 1),
+            _ => line.push(&entry.release_id),
+        }
+    }
+    let present = line.pop();
+    for release_id in line.into_iter().rev().filter(|id| Some(*id) != present) {
+        if releases.exists(release_id).await? {
+            return Ok(Some(release_id.clone()));
+        }
+    }
+    Ok(None)
+}
+
+/// Deletes the releases that are not among the newest `keep` of any channel's history, and what unfinished ones left. What a channel points
+/// at is always kept. Releases that no channel ever pointed at are spared for an hour: another publisher may be about to. The caller holds
+/// the run lock.
+///
+/// # Errors
+/// `Config`, when `keep` is 0; `Store`, when something cannot be read or deleted.
+pub async fn prune(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
+    let pruned = prunable(releases, keep, now).await?;
+    for release_id in pruned.releases.iter().chain(&pruned.incomplete) {
+        releases.delete_release(release_id).await?;
+    }
+    for name in &pruned.placed {
+        PlacedWork::of(releases.store()).remove(name).await?;
+    }
+    Ok(pruned)
+}
+
+/// What [`prune`] would delete; nothing is.
+///
+/// # Errors
+/// As [`prune`].
+pub async fn prunable(releases: &Releases, keep: usize, now: jiff::Timestamp) -> Result<Pruned> {
+    if keep == 0 {
+        return Err(Error::config("at least one release of each channel must be kept").hint("write --keep 1 or more"));
+    }
+    let (mut retained, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    for name in releases.channels().await? {
+        let mut newest: Vec<ReleaseId> = Vec::new();
+        for entry in releases.channel_history(&name).await?.into_iter().rev() {
+            if newest.len() < keep && !newest.contains(&entry.release_id) && releases.exists(&entry.release_id).await? {
+                newest.push(entry.release_id.clone());
+            }
+            seen.insert(entry.release_id);
+        }
+        retained.extend(newest);
+    }
+    let is_old = |written: jiff::Timestamp| now.duration_since(written) > GRACE;
+    let mut pruned = Pruned::default();
+    for release_id in releases.list().await? {
+        let may_go = !retained.contains(&release_id) && (seen.contains(&release_id) || is_old(published_at(releases, &release_id).await?));
+        if may_go {
+            pruned.releases.push(release_id);
+        }
+    }
+    for incomplete in releases.list_incomplete().await?.into_iter().filter(|incomplete| is_old(incomplete.modified)) {
+        pruned.incomplete.push(incomplete.release_id);
+    }
+    pruned.placed = PlacedWork::of(releases.store()).untouched_since(now - PLACED_GRACE).await?;
+    Ok(pruned)
+}
+
+async fn published_at(releases: &Releases, release_id: &ReleaseId) -> Result<jiff::Timestamp> {
+    let published_at = releases.manifest(release_id).await?.published_at;
+    published_at.parse().map_err(|_| Error::store(format!("release {release_id}: `{published_at}` is not a time")))
+}

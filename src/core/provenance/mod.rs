@@ -1,0 +1,187 @@
+//! Where a record comes from: pointers into snapshots, and the description of the snapshots themselves.
+//!
+//! Between decode and publish a frame carries its pointers in the column [`POINTERS`], a list of unsigned integers read four at
+//! a time: input, member, offset, length. `input` and `member` are indexes into the build's [`Inputs`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Digest;
+
+/// Name of the column that carries source pointers, in frames and in published parts.
+pub const POINTERS: &str = "source_pointers";
+
+/// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct SourcePointer {
+    pub source_id: String,
+    /// Digest of the snapshot; of the member, where an archive's members are carried over from release to release one by one: what did not
+    /// change then has the same pointers whichever archive it came in.
+    pub snapshot: Digest,
+    /// Archive member, when the snapshot is an archive.
+    pub member: Option<String>,
+    /// First byte, counted from 0 in the (decompressed) member or file.
+    pub offset: u64,
+    /// Number of bytes, without the line ending.
+    pub length: u64,
+}
+
+/// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests, whatever the dates say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub source_id: String,
+    /// The values of the URL template's variables, such as `vintage=2023`, sorted by name.
+    pub keys: BTreeMap<String, String>,
+    /// The publisher's URL, without secrets.
+    pub url: String,
+    pub sha256: Digest,
+    pub size_bytes: u64,
+    /// The publisher's own label for these bytes ("2019-2023", "2025").
+    pub source_version: String,
+    /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror), `YYYY-MM-DD`.
+    pub source_date: String,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// When the bytes were first fetched, RFC 3339 UTC.
+    pub fetched_at: String,
+    /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Empty when the URL itself did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirected_through: Vec<String>,
+    #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
+    pub obtained: Obtained,
+}
+
+/// Who asked the publisher for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Obtained {
+    #[default]
+    #[serde(rename = "by program")]
+    ByProgram,
+    /// A person, who gave the file to the program (`pubdata import`).
+    #[serde(rename = "by hand")]
+    ByHand,
+}
+
+impl Obtained {
+    /// The words for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ByProgram => "by program",
+            Self::ByHand => "by hand",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form serde wants")]
+    fn is_by_program(&self) -> bool {
+        *self == Self::ByProgram
+    }
+}
+
+/// What became of the rows that a build read from one of its sources. The counts add up to `read`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRows {
+    /// Rows of the files, less those the declaration ignores.
+    pub read: u64,
+    /// Rows that a published record begins with.
+    pub records: u64,
+    /// Rows that say more about a record which begins with another row: joined to it, renewing it, or the same again.
+    pub merged: u64,
+    /// Rows of which nothing is published because they break a rule.
+    pub quarantined: u64,
+    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`, `unused`.
+    pub left_out: BTreeMap<String, u64>,
+}
+
+impl SourceRows {
+    /// Adds the counts of other rows of the same source.
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.records += other.records;
+        self.merged += other.merged;
+        self.quarantined += other.quarantined;
+        other.left_out.iter().for_each(|(reason, count)| *self.left_out.entry(reason.clone()).or_default() += count);
+    }
+}
+
+/// Reason of [`SourceRows::left_out`] for rows that no record needed.
+pub const UNUSED: &str = "unused";
+
+/// The snapshots of one dataset build, in a fixed order, so that a pointer can name one by number.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Inputs {
+    snapshots: Vec<Snapshot>,
+    members: Vec<NumberedMember>,
+}
+
+/// A member's name, and its own digest where pointers carry it.
+type NumberedMember = (Option<String>, Option<Digest>);
+
+impl Inputs {
+    /// Takes the snapshots, sorted by source and keys: their order is the numbering.
+    pub fn new(mut snapshots: Vec<Snapshot>) -> Self {
+        snapshots.sort_by(|a, b| (&a.source_id, &a.keys).cmp(&(&b.source_id, &b.keys)));
+        Self { snapshots, members: vec![(None, None)] }
+    }
+
+    /// The snapshots in numbering order.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// The snapshots of one source, with their numbers.
+    pub fn of_source<'a>(&'a self, source_id: &'a str) -> impl Iterator<Item = (u64, &'a Snapshot)> {
+        self.snapshots.iter().enumerate().filter(move |(_, snapshot)| snapshot.source_id == source_id).map(|(index, snapshot)| (index as u64, snapshot))
+    }
+
+    /// Returns the number of an archive member, giving it one when it is new. No member is number 0.
+    pub fn member_number(&mut self, member: Option<&str>) -> u64 {
+        let position = self.members.iter().position(|(known, digest)| known.as_deref() == member && digest.is_none());
+        position.map_or_else(|| self.add_member(member.map(str::to_owned), None), |position| position as u64)
+    }
+
+    /// Numbers a member whose pointers carry its own digest. Each call gives a new number.
+    pub fn number_document(&mut self, member: &str, digest: Digest) -> u64 {
+        self.add_member(Some(member.to_owned()), Some(digest))
+    }
+
+    fn add_member(&mut self, member: Option<String>, digest: Option<Digest>) -> u64 {
+        self.members.push((member, digest));
+        (self.members.len() - 1) as u64
+    }
+
+    /// Returns the four numbers of a pointer, the inverse of [`Inputs::resolve`]; none when it does not point into these inputs.
+    pub fn numbers_of(&self, pointer: &SourcePointer) -> Option<[u64; 4]> {
+        let document = self.members.iter().position(|(member, digest)| *member == pointer.member && *digest == Some(pointer.snapshot));
+        let plain = || self.members.iter().position(|(member, digest)| *member == pointer.member && digest.is_none());
+        let is_its_source = |snapshot: &Snapshot| snapshot.source_id == pointer.source_id;
+        let is_its_snapshot = |snapshot: &Snapshot| is_its_source(snapshot) && (document.is_some() || snapshot.sha256 == pointer.snapshot);
+        let input = self.snapshots.iter().position(is_its_snapshot)?;
+        Some([input as u64, document.or_else(plain)? as u64, pointer.offset, pointer.length])
+    }
+
+    /// Whether a flat list of numbers is whole pointers into these inputs.
+    pub fn can_resolve(&self, numbers: &[u64]) -> bool {
+        let is_known = |quad: &[u64]| quad[0] < self.snapshots.len() as u64 && quad[1] < self.members.len() as u64;
+        numbers.len().is_multiple_of(4) && numbers.chunks_exact(4).all(is_known)
+    }
+
+    /// Resolves a flat list of pointer numbers, four per pointer.
+    ///
+    /// # Panics
+    /// When the numbers do not come from these inputs: a programming error.
+    pub fn resolve(&self, numbers: &[u64]) -> Vec<SourcePointer> {
+        let resolve_one = |quad: &[u64]| {
+            let snapshot = &self.snapshots[quad[0] as usize];
+            let (member, digest) = &self.members[quad[1] as usize];
+            SourcePointer {
+                source_id: snapshot.source_id.clone(),
+                snapshot: digest.unwrap_or(snapshot.sha256),
+                member: member.clone(),
+                offset: quad[2],
+                length: quad[3],
+            }
+        };
+        numbers.chunks_exact(4).map(resolve_one).collect()
+    }
+}

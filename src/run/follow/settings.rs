@@ -1,0 +1,153 @@
+//! The feeds as declared: which sources they are, how often each is asked, and from when on the index of a day is there.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use pubdata_build::normalise::Zone;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::{Declaration, Declarations, Source, expand};
+
+/// The declaration that holds the feeds.
+const PIPELINE: &str = "sec.current_filings";
+
+/// The declaration's `[settings]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    time_zone: String,
+    current: RawCurrent,
+    xbrl: RawFeed,
+    daily_index: RawIndex,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCurrent {
+    source_id: String,
+    every_seconds: u32,
+    page_entries: u32,
+    max_pages: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFeed {
+    source_id: String,
+    every_seconds: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawIndex {
+    source_id: String,
+    every_seconds: u32,
+    file: String,
+    from_hour: i8,
+    look_back_days: u16,
+}
+
+/// The feeds as declared.
+#[derive(Debug, Clone)]
+pub(super) struct Feeds {
+    pub(super) zone: Zone,
+    /// Newest first, in pages of so many entries.
+    pub(super) current: Paged,
+    pub(super) xbrl: Asked,
+    pub(super) index: Index,
+}
+
+/// A source and how often it is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) source: Source,
+    pub(super) every: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Paged {
+    pub(super) asked: Asked,
+    pub(super) page_entries: u32,
+    pub(super) max_pages: u32,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    pub(super) asked: Asked,
+    /// Template of the file's name by `year`, `quarter`, `month` and `day`.
+    pub(super) file: String,
+    /// The hour of the next day, by the publisher's clock, from which on the index is there.
+    pub(super) from_hour: i8,
+    pub(super) look_back_days: u16,
+}
+
+impl Feeds {
+    /// Reads the declaration of the feeds.
+    ///
+    /// # Errors
+    /// `Config`, naming what is missing or wrong.
+    pub(super) fn of(declarations: &Declarations) -> Result<Self> {
+        let declaration = declarations.pipelines.get(PIPELINE).ok_or_else(|| Error::config(format!("there is no declaration `{PIPELINE}` of feeds")))?;
+        Self::read(declaration).map_err(|error| error.context(format!("pipelines/{}.toml", PIPELINE.replace('.', "/"))))
+    }
+
+    fn read(declaration: &Declaration) -> Result<Self> {
+        let raw: Raw = toml::Value::Table(declaration.settings.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| Error::config(format!("settings: {}", error.message())))?;
+        let asked = |source_id: &str, every_seconds: u32| {
+            let source = declaration.sources.iter().find(|source| source.source_id == source_id);
+            let source = source.ok_or_else(|| Error::config(format!("settings: there is no source `{source_id}`")))?.clone();
+            if every_seconds == 0 {
+                return Err(Error::config(format!("settings: `{source_id}` cannot be asked every 0 seconds")));
+            }
+            Ok(Asked { source, every: Duration::from_secs(every_seconds.into()) })
+        };
+        let (current, index) = (raw.current, raw.daily_index);
+        if current.page_entries == 0 || current.max_pages == 0 {
+            return Err(Error::config("settings: pages need entries, and there is at least one page"));
+        }
+        if !(0..24).contains(&index.from_hour) || index.look_back_days == 0 {
+            return Err(Error::config("settings: `from_hour` is an hour of the day, and `look_back_days` is at least 1"));
+        }
+        let feeds = Self {
+            zone: Zone::of_rule(&raw.time_zone)?,
+            current: Paged { asked: asked(&current.source_id, current.every_seconds)?, page_entries: current.page_entries, max_pages: current.max_pages },
+            xbrl: asked(&raw.xbrl.source_id, raw.xbrl.every_seconds)?,
+            index: Index {
+                asked: asked(&index.source_id, index.every_seconds)?,
+                file: index.file,
+                from_hour: index.from_hour,
+                look_back_days: index.look_back_days,
+            },
+        };
+        for (what, asked) in [("pages", &feeds.current.asked), ("days", &feeds.index.asked)] {
+            if asked.source.on_demand.is_none() {
+                return Err(Error::config(format!("settings: `{}` must name the variable of its {what} as `on_demand`", asked.source.source_id)));
+            }
+        }
+        feeds.index.file_of(jiff::civil::date(2023, 7, 3))?;
+        Ok(feeds)
+    }
+}
+
+impl Index {
+    /// The name of a day's file.
+    ///
+    /// # Errors
+    /// `Config`, when the template has an unknown variable.
+    pub(super) fn file_of(&self, day: jiff::civil::Date) -> Result<String> {
+        let (year, quarter) = (day.year().to_string(), ((day.month() + 2) / 3).to_string());
+        let (month, day) = (format!("{:02}", day.month()), format!("{:02}", day.day()));
+        let values = [("year", year), ("quarter", quarter), ("month", month), ("day", day)];
+        expand(&self.file, &values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// Checks the declaration of the feeds without asking anyone; who has none of his own follows none.
+///
+/// # Errors
+/// `Config`, naming what is missing or wrong.
+pub fn check(declarations: &Declarations) -> Result<()> {
+    if declarations.pipelines.contains_key(PIPELINE) { Feeds::of(declarations).map(|_| ()) } else { Ok(()) }
+}

@@ -1,0 +1,340 @@
+//! Hears how a run goes on and tells it: to the run's file in the home, and to an address where one is set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::datasets::{Extent, Outputs, inputs};
+use super::event::{Dataset, Event, EventType, Facets, JobRun, uuid};
+use super::sender::Sender;
+use crate::{Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declaration;
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::FetchProgress;
+use pubdata_store::{self as store, Manifest, without_folders};
+
+/// Name of the job that the tasks' jobs are part of.
+const RUN: &str = "run";
+
+/// Tells a run as it goes on, and whoever listened before.
+pub struct Emitter {
+    shown: SharedObserver,
+    settings: RunSettings,
+    namespace: String,
+    told: Mutex<Told>,
+}
+
+/// What has been told so far.
+#[derive(Default)]
+struct Told {
+    /// None before a run has begun.
+    run: Option<BegunRun>,
+    sender: Option<Sender>,
+    /// Files of the tasks that are not as they were.
+    files: BTreeMap<String, Vec<Snapshot>>,
+    begun: BTreeSet<String>,
+    /// When the build of a task was done, well or not.
+    built: BTreeMap<String, Timestamp>,
+    ended: BTreeSet<String>,
+    /// Whether the file has failed: that is said once.
+    is_unwritten: bool,
+}
+
+#[derive(Clone)]
+struct BegunRun {
+    run_id: String,
+    at: Timestamp,
+    job: JobRun,
+}
+
+impl Emitter {
+    /// Tells the runs of these settings, under a name of the installation, to an address where there is one. Needs the runtime.
+    pub fn new(shown: SharedObserver, settings: RunSettings, namespace: &str, address: Option<&str>) -> Arc<Self> {
+        let sender = address.map(|address| Sender::start(settings.fetch.clone(), address.to_owned()));
+        let namespace = namespace_of(namespace, &settings.channel);
+        Arc::new(Self { shown, settings, namespace, told: Mutex::new(Told { sender, ..Told::default() }) })
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells how the run ended, waits for the address, and returns what the address has not taken. Where no run has begun there is nothing to tell.
+    ///
+    /// # Errors
+    /// As of [`pubdata_fetch::Address`], `Fetch` too when it took longer than a minute.
+    pub async fn ended(&self, result: std::result::Result<&RunReport, &Error>) -> Result<()> {
+        let Some(run) = self.told().run.clone() else { return Ok(()) };
+        let failure = match result {
+            Ok(report) => {
+                self.tell_tasks(&run, report).await;
+                report.release_id.is_none().then(|| "nothing could be published: no task has a build, now or from before".to_owned())
+            }
+            Err(error) => {
+                let text = self.without_folders(&error.to_string());
+                let open: Vec<String> = {
+                    let told = self.told();
+                    told.begun.difference(&told.ended).cloned().collect()
+                };
+                for task_id in open {
+                    self.fail(&run, &task_id, &format!("the run failed: {text}"), Vec::new());
+                }
+                Some(text)
+            }
+        };
+        let mut facets = run_facets();
+        let tags = match result {
+            Ok(report) => vec![("outcome", report.outcome.to_owned()), ("exit_code", u8::from(report.exit_code).to_string())],
+            Err(error) => vec![("outcome", "failed".to_owned()), ("exit_code", error.kind().exit_code().to_string())],
+        };
+        let release = result.ok().and_then(|report| report.release_id.as_ref()).map(|release_id| ("release_id", release_id.to_string()));
+        facets.add("tags", self.tags(&run, tags.into_iter().chain(release)));
+        let event_type = if failure.is_some() { EventType::Fail } else { EventType::Complete };
+        if let Some(text) = failure {
+            facets.add("errorMessage", error_message(&text));
+        }
+        self.emit(&Event {
+            event_type,
+            at: Timestamp::now(),
+            of: run.job.clone(),
+            run_facets: facets,
+            job_facets: job_facets("RUN"),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+        let sender = self.told().sender.take();
+        match sender {
+            Some(sender) => sender.finish().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tells of the tasks of a run that came to its end what is not told yet.
+    async fn tell_tasks(&self, run: &BegunRun, report: &RunReport) {
+        let manifest = match &report.release_id {
+            Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
+                tracing::warn!(%error, "lineage is told without the datasets of the release");
+            }),
+            None => Err(Error::store("there is no release")),
+        };
+        for task in &report.tasks {
+            if self.told().ended.contains(&task.task_id) || (task.outcome == "not_published" && task.late_since.is_none()) {
+                continue;
+            }
+            self.tell_task(run, task, manifest.as_ref().ok()).await;
+        }
+    }
+
+    /// Tells of a task whose build stands, new or as before; it has failed all the same where an edition is late.
+    async fn tell_task(&self, run: &BegunRun, task: &TaskReport, manifest: Option<&Manifest>) {
+        let is_built = matches!(task.outcome, "built" | "resumed");
+        let extent = if is_built { Extent::Full } else { Extent::Named };
+        let declaration = self.declaration_of(&task.task_id);
+        let (mut read, mut made) = (Vec::new(), Vec::new());
+        if let Some(manifest) = manifest {
+            let outputs = Outputs { releases: &self.settings.releases, manifest, contracts: &self.settings.declarations.contracts, namespace: &self.namespace };
+            made = outputs.of_task(&task.task_id, declaration, extent).await;
+            read = manifest.tasks.get(&task.task_id).map(|entry| inputs(&entry.inputs, &entry.source_rows, extent)).unwrap_or_default();
+        }
+        self.begin(run, &task.task_id);
+        let mut facets = facets_of_task(run);
+        facets.add("tags", self.tags(run, [("outcome", task.outcome.to_owned())]));
+        if let Some(late_since) = task.late_since {
+            facets.add("errorMessage", error_message(&format!("late since {late_since}: no newer edition of its sources has come")));
+        }
+        let mut of_job = job_facets("TASK");
+        if let Some(declaration) = declaration.filter(|_| is_built) {
+            of_job.add("documentation", json!({ "description": declaration.title }));
+            if let Some(text) = self.declared_text(declaration) {
+                of_job.add("sourceCode", json!({ "language": "TOML", "sourceCode": text }));
+            }
+        }
+        let at = self.told().built.get(&task.task_id).copied().unwrap_or_else(Timestamp::now);
+        self.emit(&Event {
+            event_type: if task.late_since.is_some() { EventType::Fail } else { EventType::Complete },
+            at,
+            of: self.job_of(run, &task.task_id),
+            run_facets: facets,
+            job_facets: of_job,
+            inputs: read,
+            outputs: made,
+        });
+        self.told().ended.insert(task.task_id.clone());
+    }
+
+    /// Tells that a task begins, once.
+    fn begin(&self, run: &BegunRun, task_id: &str) {
+        if !self.told().begun.insert(task_id.to_owned()) {
+            return;
+        }
+        let at = self.told().built.get(task_id).copied().unwrap_or_else(Timestamp::now);
+        self.emit(&Event {
+            event_type: EventType::Start,
+            at,
+            of: self.job_of(run, task_id),
+            run_facets: facets_of_task(run),
+            job_facets: Facets::default(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+    }
+
+    /// Tells that a task failed: nothing new of it is in the release.
+    fn fail(&self, run: &BegunRun, task_id: &str, text: &str, read: Vec<Dataset>) {
+        self.begin(run, task_id);
+        self.emit(&Event {
+            event_type: EventType::Fail,
+            at: Timestamp::now(),
+            of: self.job_of(run, task_id),
+            run_facets: facets_of_task(run).with("errorMessage", error_message(text)),
+            job_facets: job_facets("TASK"),
+            inputs: read,
+            outputs: Vec::new(),
+        });
+        self.told().ended.insert(task_id.to_owned());
+    }
+
+    /// Writes an event down and gives it to the address.
+    fn emit(&self, event: &Event) {
+        let event = event.to_json();
+        let mut told = self.told();
+        let Some(run) = &told.run else { return };
+        if !told.is_unwritten {
+            let path = self.settings.home.lineage_file(&run.run_id);
+            if let Err(error) = store::append_lines(&path, &[&event]) {
+                tracing::warn!(%error, "lineage is not written down");
+                told.is_unwritten = true;
+            }
+        }
+        if let Some(sender) = &told.sender {
+            sender.send(event.to_string().into_bytes());
+        }
+    }
+
+    fn job_of(&self, run: &BegunRun, task_id: &str) -> JobRun {
+        JobRun { namespace: self.namespace.clone(), name: task_id.to_owned(), run_id: uuid(run.at, &[&run.run_id, task_id]) }
+    }
+
+    fn tags(&self, run: &BegunRun, more: impl IntoIterator<Item = (&'static str, String)>) -> Value {
+        let all = [("run_id", run.run_id.clone()), ("channel", self.settings.channel.clone())].into_iter().chain(more);
+        json!({ "tags": all.map(|(key, value)| json!({ "key": key, "value": value, "source": "pubdata" })).collect::<Vec<_>>() })
+    }
+
+    fn declaration_of(&self, task_id: &str) -> Option<&Declaration> {
+        self.settings.declarations.pipelines.get(task_id.split('/').next().unwrap_or(task_id))
+    }
+
+    /// The file of a declaration, as it was written.
+    fn declared_text(&self, declaration: &Declaration) -> Option<String> {
+        let path = format!("pipelines/{}.toml", declaration.pipeline_id.replacen('.', "/", 1));
+        self.settings.declarations.files.read(&path).map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    fn without_folders(&self, text: &str) -> String {
+        without_folders(text, &[self.settings.home.root()])
+    }
+}
+
+impl FetchProgress for Emitter {
+    fn started(&self, url: &str, total_bytes: Option<u64>) {
+        self.shown.started(url, total_bytes);
+    }
+
+    fn advanced(&self, bytes: u64) {
+        self.shown.advanced(bytes);
+    }
+
+    fn finished(&self) {
+        self.shown.finished();
+    }
+}
+
+impl Observer for Emitter {
+    fn begun(&self, run_id: &str, at: Timestamp) {
+        self.shown.begun(run_id, at);
+        let job = JobRun { namespace: self.namespace.clone(), name: RUN.to_owned(), run_id: uuid(at, &[run_id]) };
+        let run = BegunRun { run_id: run_id.to_owned(), at, job: job.clone() };
+        self.told().run = Some(run.clone());
+        // What an earlier commit of the same plan has told stays: it was another run of the job.
+        self.emit(&Event {
+            event_type: EventType::Start,
+            at,
+            of: job,
+            run_facets: run_facets().with("tags", self.tags(&run, [])),
+            job_facets: job_facets("RUN"),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        });
+    }
+
+    fn planned(&self, plan: &Plan) {
+        self.shown.planned(plan);
+        let files = plan.tasks.iter().filter_map(|task| Some((task.task_id.clone(), task.entry.as_ref()?.inputs.clone())));
+        self.told().files = files.collect();
+    }
+
+    fn fetching(&self, files: usize) {
+        self.shown.fetching(files);
+    }
+
+    fn fetched(&self, url: &str, outcome: &str) {
+        self.shown.fetched(url, outcome);
+    }
+
+    fn building(&self, task_id: &str) {
+        self.shown.building(task_id);
+        let run = self.told().run.clone();
+        if let Some(run) = run {
+            self.begin(&run, task_id);
+        }
+    }
+
+    fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
+        self.shown.shard_built(task_id, done, shards);
+    }
+
+    fn built(&self, report: &TaskReport) {
+        self.shown.built(report);
+        let run = self.told().run.clone();
+        let Some(run) = run else { return };
+        self.told().built.insert(report.task_id.clone(), Timestamp::now());
+        if matches!(report.outcome, "blocked" | "missing") {
+            let files = self.told().files.remove(&report.task_id).unwrap_or_default();
+            let text = report.reasons.iter().chain(&report.next_step).cloned().collect::<Vec<_>>().join("; ");
+            self.fail(&run, &report.task_id, &self.without_folders(&text), inputs(&files, &report.source_rows, Extent::Full));
+        }
+    }
+}
+
+/// An event that nothing happened in: an operator sees whether events arrive.
+pub fn test_event(namespace: &str, channel: &str) -> Vec<u8> {
+    let at = Timestamp::now();
+    let of = JobRun { namespace: namespace_of(namespace, channel), name: "test_message".to_owned(), run_id: uuid(at, &["test_message"]) };
+    let (run_facets, job_facets) = (run_facets(), job_facets("TEST"));
+    Event { event_type: EventType::Other, at, of, run_facets, job_facets, inputs: Vec::new(), outputs: Vec::new() }.to_json().to_string().into_bytes()
+}
+
+/// A job is known by its installation and channel, and its name in these.
+fn namespace_of(namespace: &str, channel: &str) -> String {
+    format!("{namespace}/{channel}")
+}
+
+fn run_facets() -> Facets {
+    Facets::default().with("processing_engine", json!({ "name": "pubdata", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// By whom a task runs is said of its parent.
+fn facets_of_task(run: &BegunRun) -> Facets {
+    Facets::default().with("parent", run.job.as_parent())
+}
+
+fn job_facets(job_type: &str) -> Facets {
+    Facets::default().with("jobType", json!({ "processingType": "BATCH", "integration": "PUBDATA", "jobType": job_type }))
+}
+
+fn error_message(text: &str) -> Value {
+    json!({ "message": text, "programmingLanguage": "Rust" })
+}

@@ -1,0 +1,78 @@
+//! Serves the `/v1` API over HTTP from one release in memory, read-only. Requests are answered from the release that was current
+//! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
+
+mod admin;
+mod bulk;
+mod business;
+mod contact;
+mod coverage;
+mod days;
+mod described;
+mod finder;
+mod geo;
+mod http;
+mod index;
+mod json;
+mod license;
+mod pages;
+mod permit;
+mod place;
+mod provenance;
+mod receipts;
+mod release;
+mod router;
+mod routes;
+mod run;
+mod search;
+mod sec;
+mod server;
+mod settings;
+mod snapshot;
+mod stream;
+mod tax;
+mod tracer;
+mod zip_code;
+
+pub use http::service::Clock;
+pub use release::freshness::{freshness_of, freshness_of_task};
+pub use router::Api;
+pub use routes::{asyncapi_document, openapi_document};
+pub use run::serve;
+pub use server::Server;
+pub use settings::{HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
+pub use tracer::Tracer;
+
+/// What `fuzz/` reaches that is no part of the library.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    use super::http::cursor;
+    use super::stream::frames::{self, ClientFrame, Misread};
+    use pubdata_core::ids::ReleaseId;
+
+    /// What the stream says to a message, as far as that does not depend on a release.
+    pub fn answer_to_message(text: &str) -> Vec<String> {
+        match ClientFrame::read(text) {
+            Ok(ClientFrame::Auth(auth)) => vec![frames::error("auth", &auth.token, None)],
+            Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::unsubscribed(&asked.id)],
+            Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
+            Ok(ClientFrame::Subscribe(asked)) => match super::stream::filter::Filter::read(asked.filters) {
+                Ok(mut filter) => vec![frames::subscribed(&asked.id, asked.since_seq.unwrap_or_default(), &filter.resolve(None))],
+                Err((field, message)) => vec![frames::error(field, &message, Some(&asked.id))],
+            },
+            Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => vec![frames::fatal_error("misread", &message)],
+        }
+    }
+
+    /// A cursor, and what is read of it again.
+    pub fn cursor_and_back(release: &ReleaseId, filters: &str, sort_key: &str) -> (String, Option<String>) {
+        let written = cursor::write(release, filters, sort_key);
+        let read = cursor::sort_key(&written, release, filters).ok();
+        (written, read)
+    }
+
+    /// The release and the sort key of any text.
+    pub fn read_cursor(text: &str, release: &ReleaseId, filters: &str) -> (bool, Option<String>) {
+        (cursor::release_of(text).is_ok(), cursor::sort_key(text, release, filters).ok())
+    }
+}

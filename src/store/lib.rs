@@ -1,0 +1,98 @@
+//! Every path and pointer, on disk or in an object store: snapshots, releases, channels, ledger. Nothing else in the program
+//! builds a path.
+
+mod acceptances;
+mod blocks;
+mod changes;
+mod channels;
+mod cloud;
+mod companions;
+mod copies;
+mod declared_texts;
+mod diff;
+mod disk_use;
+mod durable;
+mod events;
+mod foreign_errors;
+mod formats;
+mod home;
+mod keys;
+mod ledger;
+mod lines;
+mod log_files;
+mod manifest;
+pub mod monitor;
+mod part_files;
+mod partial;
+mod placed;
+mod plans;
+pub mod receipts;
+mod record;
+mod releases;
+mod replica;
+mod scratch;
+mod seen_logs;
+mod shared;
+mod shared_snapshots;
+mod snapshots;
+mod staging;
+mod temporary;
+mod told;
+mod unrenewed;
+
+pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
+pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
+pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
+pub use companions::{DATA_PACKAGE, delta_log_path};
+pub use copies::{Copies, Copy, MappedFile, of_all};
+pub use declared_texts::declared_path;
+pub use diff::{
+    CausedChanges, Causes, ColumnChange, DatasetDiff, PartRows, RecordCause, RecordChange, RecordDiff, RecordWhy, ReleaseDiff, changes_of_records, diff,
+};
+pub use disk_use::{DiskUse, disk_use, free_bytes};
+pub use durable::write_file;
+pub use events::{
+    EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
+    StreamFiling, last_event_at,
+};
+pub use foreign_errors::parquet_error;
+pub use formats::{FormatReport, StagedFormats, Treatment, formats};
+pub use home::{Home, RunLock, SETTINGS_FILE};
+pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
+pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
+pub use log_files::{remember_signed_note, signed_note};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
+pub use part_files::PartFiles;
+pub use partial::{Partial, PartialOf};
+pub use placed::{PlacedWork, staged_part_key};
+pub use plans::{ANONYMOUS_PLAN, Plan, Plans};
+pub use record::{FoundRecord, Record, find_in_batch, find_record, pointers_at, record_at, record_ids_where, row_of_record};
+pub use releases::{IncompleteRelease, Releases};
+pub use replica::{Replica, SharedLog, change_keys, list_keys};
+pub use scratch::Scratch;
+pub use seen_logs::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
+pub use shared::{SharedFile, SharedStore};
+pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
+pub use staging::Staging;
+pub use temporary::TemporaryHome;
+pub use told::without_folders;
+pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
+
+use pubdata_core::error::{IoExt, Result};
+
+/// Appends values to a file, one line of JSON each; the folder is made when it is new.
+///
+/// # Errors
+/// `Store`, when the file cannot be written.
+pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -> Result<()> {
+    use std::io::Write;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).at("create folder", folder)?;
+    }
+    let mut file = std::io::BufWriter::new(std::fs::OpenOptions::new().create(true).append(true).open(path).at("open", path)?);
+    for value in values {
+        let line = serde_json::to_vec(value).expect("findings are plain data");
+        file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", path)?;
+    }
+    file.flush().at("write", path)
+}

@@ -1,0 +1,194 @@
+//! Signed notes and their keys as C2SP has them (`signed-note`, `tlog-checkpoint`; <https://c2sp.org>): a text, and beneath it who signed it.
+
+use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{Digest, Hasher};
+
+/// The byte that says Ed25519 in a key.
+const ED25519_KEY: u8 = 1;
+const SEED_BYTES: usize = 32;
+const SIGNATURE_BYTES: usize = 64;
+const PRIVATE: &str = "PRIVATE+KEY+";
+/// What a signature line begins with.
+const DASH: &str = "— ";
+
+/// The publisher's key. It is read where releases are sealed, and is never on a server.
+pub struct SigningKey {
+    name: String,
+    seed: [u8; SEED_BYTES],
+    pair: Ed25519KeyPair,
+}
+
+/// What signatures are checked with: `name+hash+base64`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifierKey {
+    name: String,
+    public: Vec<u8>,
+}
+
+/// What a log was when it was signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The name of the log, which is that of the key that signs it.
+    pub origin: String,
+    /// Leaves.
+    pub size: u64,
+    pub root: Digest,
+}
+
+/// The first four bytes of the hash of a key's name and public key.
+fn key_hash(name: &str, public: &[u8]) -> [u8; 4] {
+    let mut hasher = Hasher::default();
+    [name.as_bytes(), b"\n", &[ED25519_KEY], public].iter().for_each(|piece| hasher.update(piece));
+    let [a, b, c, d, ..] = *hasher.finish().as_bytes();
+    [a, b, c, d]
+}
+
+fn hex((name, public): (&str, &[u8])) -> String {
+    key_hash(name, public).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > 200 || name.contains(|letter: char| letter == '+' || letter.is_whitespace() || letter.is_control()) {
+        return Err(Error::config(format!("`{name}` is not the name of a key")).hint("a name without blanks and `+`, such as data.example.org/2026"));
+    }
+    Ok(())
+}
+
+impl SigningKey {
+    /// Makes a key of random bytes.
+    ///
+    /// # Errors
+    /// `Config`, when no key can have that name; `Store`, when the system has no random bytes.
+    pub fn generate(name: &str) -> Result<Self> {
+        let mut seed = [0; SEED_BYTES];
+        getrandom::fill(&mut seed).map_err(|error| Error::store(format!("the system gives no random bytes: {error}")))?;
+        Self::of_seed(name, seed)
+    }
+
+    fn of_seed(name: &str, seed: [u8; SEED_BYTES]) -> Result<Self> {
+        check_name(name)?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|error| Error::config(format!("not a signing key: {error}")))?;
+        Ok(Self { name: name.to_owned(), seed, pair })
+    }
+
+    /// Reads `PRIVATE+KEY+name+hash+base64`.
+    ///
+    /// # Errors
+    /// `Config`, when the text is no such key.
+    pub fn parse(text: &str) -> Result<Self> {
+        // The text is a secret: no error shows it.
+        let not_one = || Error::config("not a signing key").hint("`pubdata keys signing` makes one: PRIVATE+KEY+name+hash+base64");
+        let mut fields = text.trim().strip_prefix(PRIVATE).ok_or_else(not_one)?.splitn(3, '+');
+        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else { return Err(not_one()) };
+        let key = BASE64.decode(key).map_err(|_| not_one())?;
+        let seed = key.strip_prefix(&[ED25519_KEY]).and_then(|seed| seed.try_into().ok()).ok_or_else(not_one)?;
+        let parsed = Self::of_seed(name, seed)?;
+        if hex((name, parsed.pair.public_key().as_ref())) == hash { Ok(parsed) } else { Err(not_one()) }
+    }
+
+    /// The key as text. A secret.
+    pub fn to_private_text(&self) -> String {
+        let key = BASE64.encode([&[ED25519_KEY][..], &self.seed].concat());
+        format!("{PRIVATE}{}+{}+{key}", self.name, hex((&self.name, self.pair.public_key().as_ref())))
+    }
+
+    /// The key under the name of a channel's log: each log has a name of its own.
+    ///
+    /// # Errors
+    /// `Config`, when no key can have that name.
+    pub fn of_log(&self, channel: &str) -> Result<Self> {
+        Self::of_seed(&format!("{}/{channel}", self.name), self.seed)
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn verifier(&self) -> VerifierKey {
+        VerifierKey { name: self.name.clone(), public: self.pair.public_key().as_ref().to_vec() }
+    }
+
+    /// Signs a text, which ends with a line break.
+    pub fn sign(&self, text: &str) -> String {
+        let hash = key_hash(&self.name, self.pair.public_key().as_ref());
+        let signature = BASE64.encode([&hash[..], self.pair.sign(text.as_bytes()).as_ref()].concat());
+        format!("{text}\n{DASH}{} {signature}\n", self.name)
+    }
+}
+
+impl VerifierKey {
+    /// Reads `name+hash+base64`.
+    ///
+    /// # Errors
+    /// `Config`, when the text is no such key.
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.trim_start().starts_with(PRIVATE) {
+            // A secret: no error shows it.
+            return Err(Error::config("this is the key that signs, not one to verify with")
+                .hint("keep it for yourself; `pubdata keys signing` printed the other when it made it, and `/v1/log/key` shows it"));
+        }
+        let not_one = || {
+            let shown: String = text.trim().chars().take(200).collect();
+            Error::config(format!("`{}` is no key to verify with", shown.escape_debug()))
+                .hint("`/v1/log/key` of the publisher's server shows it: name+hash+base64")
+        };
+        let mut fields = text.trim().splitn(3, '+');
+        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else { return Err(not_one()) };
+        check_name(name)?;
+        let key = BASE64.decode(key).map_err(|_| not_one())?;
+        let public = key.strip_prefix(&[ED25519_KEY]).filter(|public| public.len() == 32).ok_or_else(not_one)?.to_vec();
+        if hex((name, &public)) == hash { Ok(Self { name: name.to_owned(), public }) } else { Err(not_one()) }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text of a note, if this key has signed it. Signatures of others are left alone.
+    pub fn opened<'n>(&self, note: &'n str) -> Option<&'n str> {
+        let (text, signatures) = note.rsplit_once("\n\n")?;
+        let text = &note[..=text.len()];
+        for line in signatures.split('\n') {
+            let Some((name, signature)) = line.strip_prefix(DASH).and_then(|line| line.split_once(' ')) else { continue };
+            if name != self.name {
+                continue;
+            }
+            let signature = BASE64.decode(signature).ok()?;
+            let (hash, signature) = signature.split_at_checked(4)?;
+            if hash != key_hash(&self.name, &self.public) {
+                continue;
+            }
+            // C2SP signed-note: where a signature of a known key does not hold, the note is refused, whatever else signs it.
+            let is_signed = signature.len() == SIGNATURE_BYTES && UnparsedPublicKey::new(&ED25519, &self.public).verify(text.as_bytes(), signature).is_ok();
+            return is_signed.then_some(text);
+        }
+        None
+    }
+}
+
+impl std::fmt::Display for VerifierKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let key = BASE64.encode([&[ED25519_KEY][..], &self.public].concat());
+        write!(formatter, "{}+{}+{key}", self.name, hex((&self.name, &self.public)))
+    }
+}
+
+impl Checkpoint {
+    /// The text that is signed: origin, number of leaves, root, each on a line.
+    pub fn to_text(&self) -> String {
+        format!("{}\n{}\n{}\n", self.origin, self.size, BASE64.encode(self.root.as_bytes()))
+    }
+
+    /// Reads the text of a note, or the note; lines behind the first three are extensions. Who signed it is not looked at.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let (origin, size, root) = (lines.next()?, lines.next()?, lines.next()?);
+        let digits: u64 = size.parse().ok().filter(|number: &u64| number.to_string() == size)?;
+        let root = BASE64.decode(root).ok()?.try_into().ok()?;
+        Some(Self { origin: origin.to_owned(), size: digits, root: Digest::from_bytes(root) })
+    }
+}

@@ -1,0 +1,402 @@
+//! The canonical form of a published record: RFC 8785 JSON of all its columns, in which every number is the shortest text of its decimal digits, so
+//! that no reader's floating point can change it.
+
+use std::io::Write;
+
+use arrow::array::{Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+
+use pubdata_core::contract::Day;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::provenance::POINTERS;
+
+/// Values that two columns of few texts have together at most where they are written as one.
+const MOST_PAIRS: usize = 4_096;
+
+/// Writes the records of a batch, its columns in the order of their names. A release has millions of records: what is known of a column is found out
+/// once for a batch.
+pub struct CanonicalRecords<'a>(Object<'a>);
+
+/// JSON objects, of which the members are written that differ from row to row and the text between them is known.
+struct Object<'a> {
+    /// What stands before a value, and the values.
+    members: Vec<(Vec<u8>, Cells<'a>)>,
+    end: Vec<u8>,
+}
+
+/// The values of a column.
+enum Cells<'a> {
+    Text(Texts<'a>),
+    Int32(&'a PrimitiveArray<Int32Type>),
+    Int64(&'a PrimitiveArray<Int64Type>),
+    /// Programs of before wrote the places of pointers without a sign.
+    UInt64(&'a PrimitiveArray<UInt64Type>),
+    Float64(&'a PrimitiveArray<Float64Type>),
+    Date(&'a PrimitiveArray<Date32Type>),
+    /// With the number of digits behind the point.
+    Decimal(&'a PrimitiveArray<Decimal128Type>, u32),
+    Lists(&'a ListArray, Texts<'a>),
+    /// Places in the publishers' files, of all rows one behind the other.
+    Pointers(&'a ListArray, Object<'a>),
+}
+
+/// Texts, as a part has them, or as places in a dictionary of canonical forms.
+enum Texts<'a> {
+    Plain(&'a StringArray),
+    Coded(Coded),
+}
+
+struct Coded {
+    places: UInt32Array,
+    /// What is written at a place, and last what is written where there is none.
+    forms: Vec<Vec<u8>>,
+}
+
+impl<'a> CanonicalRecords<'a> {
+    /// Of all columns of a batch. Their names are plain ASCII words, whose order is that of their UTF-16 units.
+    ///
+    /// # Errors
+    /// `Store`, when a column is of a type that parts do not have.
+    pub fn of(batch: &'a RecordBatch) -> Result<Self> {
+        let schema = batch.schema_ref();
+        let columns = schema.fields().iter().zip(batch.columns()).map(|(field, column)| {
+            let cells = if field.name() == POINTERS { Cells::of_pointers(column)? } else { Cells::of(column)? };
+            Ok((field.name().as_str(), cells))
+        });
+        Object::of(columns.collect::<Result<_>>()?).map(Self)
+    }
+
+    /// Appends the canonical form of a row.
+    ///
+    /// # Errors
+    /// `Store`, when a value is none that a record can have.
+    pub fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.0.write(row, out)
+    }
+}
+
+impl<'a> Object<'a> {
+    fn of(mut columns: Vec<(&str, Cells<'a>)>) -> Result<Self> {
+        columns.sort_by_key(|(name, _)| *name);
+        let mut members: Vec<(Vec<u8>, Cells<'a>)> = Vec::new();
+        let mut before = Vec::new();
+        for (number, (name, cells)) in columns.into_iter().enumerate() {
+            before.push(if number == 0 { b'{' } else { b',' });
+            text(&mut before, name);
+            before.push(b':');
+            // What all rows have alike is written once.
+            if cells.are_alike() {
+                cells.write(0, &mut before)?;
+                continue;
+            }
+            // So are neighbours that together have few values, once for each.
+            if let (Some((_, Cells::Text(Texts::Coded(last)))), Cells::Text(Texts::Coded(coded))) = (members.last_mut(), &cells)
+                && let Some(both) = last.beside(&before, coded)
+            {
+                *last = both;
+                before.clear();
+                continue;
+            }
+            members.push((std::mem::take(&mut before), cells));
+        }
+        before.push(b'}');
+        Ok(Self { members, end: before })
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        for (before, cells) in &self.members {
+            out.extend_from_slice(before);
+            cells.write(row, out)?;
+        }
+        out.extend_from_slice(&self.end);
+        Ok(())
+    }
+}
+
+/// Escapes as RFC 8785 §3.2.2.2 asks: what JSON demands, in its short form where there is one, and nothing else.
+fn text(out: &mut Vec<u8>, text: &str) {
+    // Looked at to the end, so that many bytes are looked at at once.
+    let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'));
+    if !is_plain {
+        serde_json::to_writer(out, text).expect("a text has a JSON form, and memory takes it");
+        return;
+    }
+    quoted(out, text.as_bytes());
+}
+
+fn quoted(out: &mut Vec<u8>, plain: &[u8]) {
+    out.push(b'"');
+    out.extend_from_slice(plain);
+    out.push(b'"');
+}
+
+fn integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    quoted(out, itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn displayed(out: &mut Vec<u8>, value: impl std::fmt::Display) {
+    write!(out, "\"{value}\"").expect("memory takes it");
+}
+
+/// A number that has so many digits behind its point, without zeros at their end.
+fn decimal(out: &mut Vec<u8>, number: i128, scale: u32) {
+    let one = 10_u128.pow(scale);
+    let (whole, rest) = (number.unsigned_abs() / one, number.unsigned_abs() % one);
+    out.push(b'"');
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
+    if rest > 0 {
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(rest);
+        out.push(b'.');
+        out.extend(std::iter::repeat_n(b'0', scale as usize - digits.len()));
+        out.extend_from_slice(digits.trim_end_matches('0').as_bytes());
+    }
+    out.push(b'"');
+}
+
+impl<'a> Cells<'a> {
+    fn of(column: &'a ArrayRef) -> Result<Self> {
+        Ok(match column.data_type() {
+            DataType::Utf8 | DataType::Dictionary(..) => Self::Text(Texts::of(column).ok_or_else(|| not_of_parts(column))?),
+            DataType::Boolean => Self::Text(Texts::Coded(Coded {
+                places: column.as_boolean().iter().map(|cell| cell.map(u32::from)).collect(),
+                forms: [&b"false"[..], b"true", b"null"].map(<[u8]>::to_vec).into(),
+            })),
+            DataType::Int32 => Self::Int32(column.as_primitive()),
+            DataType::Int64 => Self::Int64(column.as_primitive()),
+            DataType::UInt64 => Self::UInt64(column.as_primitive()),
+            DataType::Float64 => Self::Float64(column.as_primitive()),
+            DataType::Date32 => Self::Date(column.as_primitive()),
+            DataType::Decimal128(_, scale) => {
+                let digits = u32::try_from(*scale).map_err(|_| not_of_parts(column))?;
+                Self::Decimal(column.as_primitive(), digits)
+            }
+            DataType::List(_) => {
+                let lists = column.as_list();
+                Self::Lists(lists, Texts::of(lists.values()).ok_or_else(|| not_of_parts(column))?)
+            }
+            _ => return Err(not_of_parts(column)),
+        })
+    }
+
+    fn of_pointers(column: &'a ArrayRef) -> Result<Self> {
+        let not_pointers = || Error::store(format!("column {POINTERS} does not hold pointers"));
+        let lists = column.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+        let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+        let members = fields.fields().iter().zip(fields.columns()).map(|(field, column)| Ok((field.name().as_str(), Self::of(column)?)));
+        Ok(Self::Pointers(lists, Object::of(members.collect::<Result<_>>()?)?))
+    }
+
+    /// Whether there is a first value and all others are like it, as far as that is cheap to see.
+    fn are_alike(&self) -> bool {
+        match self {
+            Self::Text(texts) => texts.are_alike(),
+            Self::Int32(cells) => alike(*cells),
+            Self::Int64(cells) => alike(*cells),
+            Self::UInt64(cells) => alike(*cells),
+            // By their bits: two zeros are alike and are written differently.
+            Self::Float64(cells) => cells.null_count() == 0 && cells.values().windows(2).all(|two| two[0].to_bits() == two[1].to_bits()) && !cells.is_empty(),
+            Self::Date(cells) => alike(*cells),
+            Self::Decimal(cells, _) => alike(*cells),
+            Self::Lists(lists, _) | Self::Pointers(lists, _) => {
+                let offsets = lists.value_offsets();
+                !lists.is_empty() && lists.null_count() == 0 && offsets.first() == offsets.last()
+            }
+        }
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Text(cells) => cells.write(row, out),
+            Self::Int32(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::Int64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::UInt64(cells) if cells.is_valid(row) => integer(out, cells.value(row)),
+            Self::Float64(cells) if cells.is_valid(row) => match cells.value(row) {
+                finite if finite.is_finite() => displayed(out, finite),
+                other => return Err(Error::store(format!("{other} is no number"))),
+            },
+            Self::Date(cells) if cells.is_valid(row) => match (Day::from_number(cells.value(row)).iso(), cells.value_as_date(row)) {
+                (Some(iso), _) => quoted(out, &iso),
+                (None, Some(beyond)) => displayed(out, beyond),
+                (None, None) => return Err(Error::store("a date is outside the calendar")),
+            },
+            Self::Decimal(cells, scale) if cells.is_valid(row) => decimal(out, cells.value(row), *scale),
+            Self::Lists(lists, items) if lists.is_valid(row) => {
+                return each(lists, row, out, |item, out| {
+                    items.write(item, out);
+                    Ok(())
+                });
+            }
+            Self::Pointers(lists, pointers) => return each(lists, row, out, |item, out| pointers.write(item, out)),
+            _ => out.extend_from_slice(b"null"),
+        }
+        Ok(())
+    }
+}
+
+/// Writes the items of a row's list.
+fn each(lists: &ListArray, row: usize, out: &mut Vec<u8>, write: impl Fn(usize, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let border = |row: usize| usize::try_from(lists.value_offsets()[row]).unwrap_or_default();
+    out.push(b'[');
+    for (number, item) in (border(row)..border(row + 1)).enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        write(item, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// Whether there is a first value and all others are like it.
+fn alike<T: PartialEq>(cells: impl ArrayAccessor<Item = T> + Copy) -> bool {
+    let mut all = ArrayIter::new(cells);
+    all.next().is_some_and(|first| all.all(|other| other == first))
+}
+
+fn not_of_parts(column: &ArrayRef) -> Error {
+    Error::store(format!("column type {} is not one that parts have", column.data_type()))
+}
+
+impl<'a> Texts<'a> {
+    fn of(column: &'a ArrayRef) -> Option<Self> {
+        if let Some(texts) = column.as_string_opt::<i32>() {
+            return Some(Self::Plain(texts));
+        }
+        let dictionary = column.as_dictionary_opt::<UInt32Type>()?;
+        let canonical = |value: Option<&str>| {
+            let Some(value) = value else { return b"null".to_vec() };
+            let mut out = Vec::new();
+            text(&mut out, value);
+            out
+        };
+        let forms = dictionary.values().as_string_opt::<i32>()?.iter().map(canonical).chain([b"null".to_vec()]).collect();
+        Some(Self::Coded(Coded { places: dictionary.keys().clone(), forms }))
+    }
+
+    fn are_alike(&self) -> bool {
+        match self {
+            Self::Plain(texts) => alike(*texts),
+            Self::Coded(coded) => alike(&coded.places),
+        }
+    }
+
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(texts) if texts.is_valid(row) => text(out, texts.value(row)),
+            Self::Plain(_) => out.extend_from_slice(b"null"),
+            Self::Coded(coded) => out.extend_from_slice(&coded.forms[coded.form(row)]),
+        }
+    }
+}
+
+impl Coded {
+    fn form(&self, row: usize) -> usize {
+        if self.places.is_valid(row) { self.places.value(row) as usize } else { self.forms.len() - 1 }
+    }
+
+    /// Both columns as one, with what stands between them; none when they could have many values together.
+    fn beside(&self, between: &[u8], other: &Self) -> Option<Self> {
+        let pairs = self.forms.len().checked_mul(other.forms.len()).filter(|pairs| *pairs <= MOST_PAIRS)?;
+        let mut place_of = vec![None; pairs];
+        let mut forms = Vec::new();
+        let place = |row: usize| {
+            let (first, second) = (self.form(row), other.form(row));
+            *place_of[first * other.forms.len() + second].get_or_insert_with(|| {
+                forms.push([&self.forms[first], between, &other.forms[second]].concat());
+                forms.len() as u32 - 1
+            })
+        };
+        let places = UInt32Array::from_iter_values((0..self.places.len()).map(place));
+        forms.push(Vec::new());
+        Some(Self { places, forms })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, RecordBatch, StringArray};
+    use arrow::datatypes::UInt32Type;
+
+    use super::CanonicalRecords;
+
+    fn written(column: ArrayRef) -> Vec<String> {
+        let rows = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let records = CanonicalRecords::of(&rows).unwrap();
+        let record = |row| {
+            let mut out = Vec::new();
+            records.write(row, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        (0..rows.num_rows()).map(record).collect()
+    }
+
+    #[test]
+    fn decimals_are_written_as_arrow_writes_them_without_zeros_at_the_end() {
+        let most = 10_i128.pow(28) - 1;
+        let numbers = [0, 1, 9, 10, 100, 99_999_999_999, 10_000_000_000, 12_500_000_000, 120_000_000_001, 1_230_000_000_000, most, most - 9];
+        let numbers: Vec<i128> = numbers.into_iter().flat_map(|number| [number, -number]).collect();
+        for scale in [0, 2, 10, 28] {
+            let column = Decimal128Array::from(numbers.clone()).with_precision_and_scale(28, scale).unwrap();
+            let expected = |row: usize| {
+                let digits = column.value_as_string(row);
+                let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+                format!("{{\"a\":\"{digits}\"}}")
+            };
+            let expected: Vec<String> = (0..numbers.len()).map(expected).collect();
+            assert_eq!(written(Arc::new(column)), expected, "{scale}");
+        }
+        assert_eq!(written(Arc::new(Decimal128Array::from(vec![-120_500]).with_precision_and_scale(10, 3).unwrap())), [r#"{"a":"-120.5"}"#]);
+    }
+
+    #[test]
+    fn texts_of_a_dictionary_are_written_as_those_of_a_column() {
+        let texts = [Some("plain"), None, Some("with \"quotes\" and \\"), Some("plain"), Some(""), Some("\u{1}é\n"), None];
+        let coded: DictionaryArray<UInt32Type> = texts.into_iter().collect();
+        let plain = written(Arc::new(StringArray::from(texts.to_vec())));
+        assert_eq!(written(Arc::new(coded)), plain);
+        assert_eq!((plain[1].as_str(), plain[2].as_str()), (r#"{"a":null}"#, r#"{"a":"with \"quotes\" and \\"}"#));
+    }
+
+    #[test]
+    fn columns_that_are_written_together_are_those_of_each() {
+        let texts = |of: fn(usize) -> Option<&'static str>| -> ArrayRef { Arc::new((0..12).map(of).collect::<DictionaryArray<UInt32Type>>()) };
+        let flags: ArrayRef = Arc::new(BooleanArray::from_iter((0..12).map(|row| [Some(true), None, Some(false)][row % 3])));
+        let rows = RecordBatch::try_from_iter([
+            ("z", texts(|row| ["é", "\"", "plain"].get(row % 5).copied())),
+            ("same", texts(|_| Some("in all"))),
+            ("none", texts(|_| None)),
+            ("a", texts(|row| ["x", "y"].get(row % 3).copied())),
+            ("b", flags),
+            ("number", Arc::new(Float64Array::from_iter((0..12).map(|row| [0.0, -0.0][row % 2])))),
+        ])
+        .unwrap();
+        let json = |text: Option<&&str>| serde_json::to_string(&text).unwrap();
+        for (records, rows) in [(CanonicalRecords::of(&rows).unwrap(), 0..12), (CanonicalRecords::of(&rows.slice(0, 1)).unwrap(), 0..1)] {
+            for row in rows {
+                let expected = format!(
+                    r#"{{"a":{},"b":{},"none":null,"number":"{}","same":"in all","z":{}}}"#,
+                    json(["x", "y"].get(row % 3)),
+                    ["true", "null", "false"][row % 3],
+                    ["0", "-0"][row % 2],
+                    json(["é", "\"", "plain"].get(row % 5)),
+                );
+                let mut out = Vec::new();
+                records.write(row, &mut out).unwrap();
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn days_are_written_as_arrow_writes_them() {
+        let column = Date32Array::from(vec![0, 19_782, -719_528, -719_529, 2_932_896, 2_932_897, -25_567]);
+        let expected: Vec<String> = (0..column.values().len()).map(|row| format!("{{\"a\":\"{}\"}}", column.value_as_date(row).unwrap())).collect();
+        assert_eq!(written(Arc::new(column)), expected);
+    }
+}

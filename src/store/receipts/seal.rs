@@ -1,0 +1,249 @@
+//! The seal of a release: the roots of the trees over its records, and the digest of its manifest. It is derived from the release alone, stands
+//! beside the manifest, and its digest is the leaf of the channel's log.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use serde::{Deserialize, Serialize};
+
+use super::part::{root_of_part, subjects_end};
+use super::roots::Roots;
+use super::tree::{leaf_hash, root};
+use crate::{Manifest, Part, Releases};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::{Digest, ReleaseId};
+
+/// Format of the file of a seal; readers refuse a newer one.
+const SEAL_FORMAT_VERSION: u32 = 1;
+
+/// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SealedPart {
+    pub path: String,
+    #[serde(with = "as_text")]
+    pub records: u64,
+    /// Over its records, by their ids.
+    pub root: Digest,
+    /// Of the Parquet file.
+    pub sha256: Digest,
+    /// Where parts are by subject: what the subjects of its records end with. In its group, records of such subjects are only in parts of this end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subjects_end: Option<String>,
+}
+
+/// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so that neighbours show which there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartGroup {
+    #[serde(with = "as_text")]
+    pub parts: u64,
+    /// 0 where parts are not by subject: any of them may hold any record.
+    #[serde(with = "as_text")]
+    pub subjects_end_bytes: u64,
+}
+
+/// A dataset, as the tree of its release has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SealedDataset {
+    pub dataset_id: String,
+    /// By the length of their `subjects_end`.
+    pub groups: Vec<PartGroup>,
+    /// Over its parts: group by group, in each by `subjects_end` and path.
+    pub root: Digest,
+}
+
+/// What is logged of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SealedRelease {
+    #[serde(with = "as_text")]
+    pub datasets: u64,
+    /// Of the manifest without times and run ids: the release's id is its beginning.
+    pub manifest_sha256: Digest,
+    /// Over its datasets, by their ids.
+    pub records_root: Digest,
+    pub release_id: ReleaseId,
+}
+
+/// A sealed release with all its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    format_version: u32,
+    pub release: SealedRelease,
+    pub datasets: BTreeMap<String, Vec<SealedPart>>,
+}
+
+/// The canonical JSON of what is hashed: its members are declared in the order of their names.
+fn canonical(hashed: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(hashed).expect("texts have a JSON form")
+}
+
+impl SealedPart {
+    pub fn leaf(&self) -> Digest {
+        leaf_hash(&canonical(self))
+    }
+
+    /// What the subjects of its records end with; empty where that may be anything.
+    pub fn end(&self) -> &[u8] {
+        self.subjects_end.as_ref().map_or(&[], |end| end.as_bytes())
+    }
+
+    /// Whether records of a subject may be in it.
+    pub fn may_hold(&self, subject: &str) -> bool {
+        subject.as_bytes().ends_with(self.end())
+    }
+
+    fn order(&self) -> (usize, &[u8], &str) {
+        (self.end().len(), self.end(), &self.path)
+    }
+}
+
+impl PartGroup {
+    /// The end of a subject as the parts of this group are ordered by; all of it where it is shorter.
+    pub fn end_of<'s>(&self, subject: &'s str) -> &'s [u8] {
+        let bytes = usize::try_from(self.subjects_end_bytes).unwrap_or(usize::MAX);
+        &subject.as_bytes()[subject.len().saturating_sub(bytes)..]
+    }
+}
+
+impl SealedDataset {
+    /// Of a dataset's parts, in the order of the tree.
+    pub fn of(dataset_id: &str, parts: &[SealedPart]) -> Self {
+        let leaves: Vec<Digest> = parts.iter().map(SealedPart::leaf).collect();
+        let groups = parts.chunk_by(|a, b| a.end().len() == b.end().len());
+        let groups = groups.map(|group| PartGroup { parts: group.len() as u64, subjects_end_bytes: group[0].end().len() as u64 });
+        Self { dataset_id: dataset_id.to_owned(), groups: groups.collect(), root: root(&leaves) }
+    }
+
+    /// How many parts it has; none where that is no number of parts.
+    pub fn parts(&self) -> Option<u64> {
+        self.groups.iter().try_fold(0, |sum: u64, group| sum.checked_add(group.parts))
+    }
+
+    pub fn leaf(&self) -> Digest {
+        leaf_hash(&canonical(self))
+    }
+}
+
+impl SealedRelease {
+    /// The data of the release's leaf in the log: the digest of its canonical JSON.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&canonical(self))
+    }
+}
+
+impl Seal {
+    /// Reads the file of a seal and checks that it is of one piece.
+    ///
+    /// # Errors
+    /// `Store`, when it is not one, or its roots are not those of its parts.
+    pub fn from_json(bytes: &[u8]) -> Result<Self> {
+        let not_one = |error: &dyn std::fmt::Display| Error::store(format!("not the seal of a release: {error}"));
+        let seal: Self = serde_json::from_slice(bytes).map_err(|error| not_one(&error))?;
+        if seal.format_version != SEAL_FORMAT_VERSION {
+            return Err(not_one(&format!("format {} is not {SEAL_FORMAT_VERSION}", seal.format_version)));
+        }
+        if seal != Self::of(seal.release.manifest_sha256, seal.datasets.clone()) {
+            return Err(not_one(&"its roots are not those of its parts in their order"));
+        }
+        Ok(seal)
+    }
+
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec(self).expect("a seal is plain data");
+        bytes.push(b'\n');
+        bytes
+    }
+
+    fn of(manifest_sha256: Digest, mut datasets: BTreeMap<String, Vec<SealedPart>>) -> Self {
+        datasets.values_mut().for_each(|parts| parts.sort_by(|a, b| a.order().cmp(&b.order())));
+        let leaves: Vec<Digest> = datasets.iter().map(|(id, parts)| SealedDataset::of(id, parts).leaf()).collect();
+        let release = SealedRelease {
+            datasets: datasets.len() as u64,
+            manifest_sha256,
+            records_root: root(&leaves),
+            release_id: ReleaseId::from_digest(&manifest_sha256),
+        };
+        Self { format_version: SEAL_FORMAT_VERSION, release, datasets }
+    }
+}
+
+/// Makes the seal of a release. Roots of parts that `known` has, by digest and rule, or `made`, by digest, are taken from there; the others are read, a
+/// few at a time.
+///
+/// # Errors
+/// `Store`, when a part is missing, damaged, or has not as many records as the manifest says.
+pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>, made: &Roots) -> Result<Seal> {
+    let known: BTreeMap<(Digest, Option<&str>), Digest> =
+        known.iter().flat_map(|seal| seal.datasets.values().flatten()).map(|part| ((part.sha256, part.subjects_end.as_deref()), part.root)).collect();
+    // While two are read, the others are hashed.
+    let at_a_time = 2 + std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut parts: Vec<(&String, &Part)> = manifest.datasets.iter().flat_map(|(id, dataset)| dataset.parts.iter().map(move |part| (id, part))).collect();
+    // The largest first: none is left for the end, when the others are done.
+    parts.sort_by_key(|(_, part)| std::cmp::Reverse(part.rows));
+    let root = |part: &Part| known.get(&(part.sha256, subjects_end(part))).copied().or_else(|| made.of(part));
+    let to_read = parts.iter().filter(|(_, part)| root(part).is_none()).count();
+    tracing::debug!(release.id = %manifest.release_id, parts = parts.len(), to_read, "sealing");
+    let sealed = stream::iter(parts.into_iter().map(|(id, part)| {
+        let subjects_end = subjects_end(part);
+        let root = root(part);
+        async move {
+            let root = match root {
+                Some(root) => root,
+                None => root_of(releases, manifest, part).await.context(|| format!("part {}", part.path))?,
+            };
+            let sealed = SealedPart { path: part.path.clone(), records: part.rows, root, sha256: part.sha256, subjects_end: subjects_end.map(str::to_owned) };
+            Ok::<_, Error>((id.clone(), sealed))
+        }
+    }));
+    let sealed: Vec<(String, SealedPart)> = sealed.buffer_unordered(at_a_time).try_collect().await?;
+    let mut datasets: BTreeMap<String, Vec<SealedPart>> = manifest.datasets.keys().map(|id| (id.clone(), Vec::new())).collect();
+    for (id, part) in sealed {
+        datasets.entry(id).or_default().push(part);
+    }
+    Ok(Seal::of(manifest.derive_digest(), datasets))
+}
+
+/// What is wrong with the file of a release's seal, which is made again from intact parts; nothing where it is right, or there is none.
+///
+/// # Errors
+/// `Store`, when it cannot be read.
+pub async fn seal_problem(releases: &Releases, manifest: &Manifest) -> Result<Option<String>> {
+    let Some(bytes) = releases.seal_file(&manifest.release_id).await? else { return Ok(None) };
+    let wrong = match (Seal::from_json(&bytes), seal(releases, manifest, None, &Roots::default()).await) {
+        (Err(error), _) | (_, Err(error)) => error.to_string(),
+        (Ok(known), Ok(made)) if known == made => return Ok(None),
+        _ => "it is not the seal of these parts".to_owned(),
+    };
+    Ok(Some(format!("records.json: {wrong}; `pubdata seal` makes it again, and what is signed tells which of the two was published")))
+}
+
+async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {
+    let bytes = releases.part(&manifest.release_id, part).await?;
+    let part = part.clone();
+    let root = tokio::task::spawn_blocking(move || root_of_part(&part, bytes)).await;
+    root.map_err(|error| Error::store(format!("reading a part failed: {error}")))?
+}
+
+/// A number as the text of its digits.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    /// # Errors
+    /// When it is no text of digits as they are written.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let number: u64 = text.parse().map_err(D::Error::custom)?;
+        // One spelling only: another would have another hash.
+        if number.to_string() == text { Ok(number) } else { Err(D::Error::custom(format!("`{text}` is not how {number} is written"))) }
+    }
+}

@@ -1,0 +1,65 @@
+//! Receipts and the log, against other programs of the same standards: `tlog_tiles` and `signed_note` for trees, tiles and notes, a file of Python
+//! for whole receipts (`peers::receipts`).
+
+mod program;
+mod publishers;
+mod tampered;
+mod trees;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use pubdata_testing::{Answer, Place};
+
+pub use tampered::attacks;
+
+/// A place whose release is sealed, and the key of its log.
+pub struct SealedPlace {
+    pub place: Place,
+    pub key: String,
+}
+
+impl SealedPlace {
+    pub fn new() -> Self {
+        Self::of(Place::published())
+    }
+
+    pub fn of(place: Place) -> Self {
+        let file = place.root().join("signing.key");
+        let file = file.to_str().unwrap();
+        let made = place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", file, "--json"]).expect(0).json();
+        let sealed = place.pubdata(&["seal", "--signing-key", file, "--json"]).expect(0).json();
+        assert_eq!((&sealed["key"], &sealed["log"]), (&made["key"], &Value::from("data.example.org/2026/nightly")));
+        Self { place, key: made["key"].as_str().unwrap().to_owned() }
+    }
+
+    /// The file of the publisher's secret.
+    pub fn secret(&self) -> PathBuf {
+        self.place.root().join("signing.key")
+    }
+
+    pub fn receipt(&self, record_id: &str) -> Value {
+        self.place.pubdata(&["receipt", record_id]).expect(0).json()
+    }
+
+    /// What `pubdata seal` says.
+    pub fn seal(&self, code: i32) -> Answer {
+        self.place.pubdata(&["seal", "--signing-key", self.secret().to_str().unwrap()]).expect(code)
+    }
+
+    /// A file of the log.
+    pub fn log_file(&self, name: &str) -> PathBuf {
+        self.place.home().join("log/nightly").join(name)
+    }
+
+    /// What the program says of a receipt.
+    pub fn verified(&self, receipt: &Value) -> Value {
+        let file = self.place.root().join("receipt.json");
+        std::fs::write(&file, receipt.to_string()).unwrap();
+        let answer = self.place.pubdata(&["verify-receipt", file.to_str().unwrap(), "--key", &self.key, "--json"]);
+        let said = answer.json();
+        assert_eq!(answer.code, Some(i32::from(said["is_valid"] == false)), "{answer:?}");
+        said
+    }
+}

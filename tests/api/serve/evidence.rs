@@ -1,0 +1,304 @@
+//! `/v1/provenance` with `include`: the publisher's bytes, made again on request, and what of them is never shown.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pubdata_core::error::Result;
+use pubdata_core::ids::Digest;
+use pubdata_serve::Tracer;
+use pubdata_store::{FoundRecord, Manifest};
+use serde_json::{Value, json};
+
+use super::World;
+use super::served::Served;
+use pubdata_testing::{members, rows_below};
+
+const SHARE: &str = "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share";
+
+fn cell<'a>(bytes: &'a Value, column: &str) -> &'a Value {
+    bytes["cells"].as_array().unwrap().iter().find(|cell| cell["column"] == column).unwrap_or_else(|| panic!("no cell {column}: {bytes:#}"))
+}
+
+/// The characters of a text from one place to another.
+fn part(text: &Value, from: &Value, to: &Value) -> String {
+    let (from, to) = (from.as_u64().unwrap() as usize, to.as_u64().unwrap() as usize);
+    text.as_str().unwrap().chars().skip(from).take(to - from).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bytes_of_a_figure_are_shown_with_its_cells_and_it_is_made_again() {
+    let served = Served::new().await;
+    let data = served.ok(&format!("{SHARE}?include=bytes,replay")).await["data"].take();
+    assert_eq!(data["replay"], json!({"verdict": "match", "reason": null, "differences": [], "notes": []}));
+    assert_eq!(data["formula"], "100 * (B25003_E002) / B25003_E001, rounded to a tenth, half a tenth up");
+    let source = &data["sources"][0];
+    let bytes = &source["bytes"];
+    // What the file itself says, found without the program.
+    let file = std::fs::read_to_string(served.place.snapshot("-acsdt5y2023-b25003.dat")).unwrap();
+    let row = file.lines().find(|line| line.starts_with("860Z200US90210|")).unwrap();
+    let header = file.lines().next().unwrap();
+    let offset = file.find(row).unwrap();
+    assert_eq!((&bytes["shown"], &bytes["header"]), (&json!("whole"), &json!({"text": header, "offset": 0, "length": header.len()})));
+    assert_eq!(bytes["excerpt"], json!({"text": row, "offset": offset, "length": row.len(), "start": 0, "end": row.len()}));
+    assert_eq!(bytes["sha256"], Digest::of(row.as_bytes()).to_string());
+    for (column, text) in header.split('|').zip(row.split('|')) {
+        let cell = cell(bytes, column);
+        let first = cell["offset"].as_u64().unwrap() as usize;
+        assert_eq!((&cell["text"], &file[first..first + cell["length"].as_u64().unwrap() as usize]), (&json!(text), text), "{column}");
+        assert_eq!(part(&bytes["excerpt"]["text"], &cell["start"], &cell["end"]), text, "{column}");
+        assert_eq!(cell["is_used"], json!(["GEO_ID", "B25003_E001", "B25003_E002"].contains(&column)), "{column}");
+    }
+    assert_eq!((&cell(bytes, "GEO_ID")["read_as"], &cell(bytes, "B25003_E002")["read_as"]), (&json!("geo_id"), &Value::Null));
+    let url = source["snapshot"]["url"].as_str().unwrap();
+    assert_eq!(source["commands"], json!([format!("curl -sSL -r {offset}-{} '{url}'", offset + row.len() - 1)]));
+    let plain = served.ok(SHARE).await["data"].take();
+    assert!(plain.get("replay").is_none() && plain["sources"][0].get("bytes").is_none() && plain["sources"][0].get("commands").is_none());
+    let wrong = served.get(&format!("{SHARE}?include=bites")).await;
+    assert_eq!(wrong.problem(), (400, "invalid_parameter".to_owned()));
+    assert!(wrong.json()["detail"].as_str().unwrap().contains("`bytes`"), "{}", wrong.json()["detail"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_in_a_document_is_shown_with_what_stands_around_it() {
+    let served = Served::new().await;
+    let record = "sec.financial_value:0000002488:eps_diluted:2023-01-01..2023-12-30:0000002488-25-000012";
+    let data = served.ok(&format!("/v1/provenance/{record}?include=bytes,replay")).await["data"].take();
+    assert_eq!(data["replay"]["verdict"], "match");
+    let source = data["sources"].as_array().unwrap().iter().find(|source| source["source_id"] == "sec.companyfacts").unwrap();
+    let archive = served.place.snapshot("-companyfacts.zip");
+    let member = &members(&archive)["CIK0000002488.json"];
+    let (offset, length) = (source["offset"].as_u64().unwrap() as usize, source["length"].as_u64().unwrap() as usize);
+    let excerpt = &source["bytes"]["excerpt"];
+    assert_eq!(part(&excerpt["text"], &excerpt["start"], &excerpt["end"]), member[offset..offset + length]);
+    let first = excerpt["offset"].as_u64().unwrap() as usize;
+    assert_eq!(excerpt["text"], member[first..first + excerpt["length"].as_u64().unwrap() as usize]);
+    assert_eq!(first, offset - 1024);
+    assert_eq!((&source["bytes"]["shown"], &source["bytes"]["header"]), (&json!("whole"), &Value::Null));
+    let fetched = format!("curl -sSL -o snapshot.zip '{}'", source["snapshot"]["url"].as_str().unwrap());
+    let cut = format!("unzip -p snapshot.zip 'CIK0000002488.json' | tail -c +{} | head -c {length}", offset + 1);
+    assert_eq!(source["commands"], json!([fetched, cut]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_person_nothing_is_shown_that_is_not_published() {
+    let served = Served::new().await;
+    let data = served.ok("/v1/provenance/license.license:OH-ocilb-EL90001?include=bytes,replay").await["data"].take();
+    let file = std::fs::read_to_string(served.place.snapshot("-GenerateRoster.aspx")).unwrap();
+    assert_eq!(data["replay"]["verdict"], "match");
+    let bytes = &data["sources"][0]["bytes"];
+    assert_eq!((&bytes["shown"], &bytes["excerpt"], &bytes["sha256"]), (&json!("published"), &Value::Null, &Value::Null));
+    assert_eq!(bytes["header"]["text"], file.lines().next().unwrap());
+    for (column, text) in [("name", "JAN Q SAMPLE"), ("status", "ACTIVE"), ("company", "SAMPLE BUILDERS, LLC"), ("company_zip", "45202")] {
+        assert_eq!((&cell(bytes, column)["text"], &cell(bytes, column)["is_withheld"]), (&json!(text), &json!(false)), "{column}");
+    }
+    for column in ["company_address", "company_phone", "company_email", "county", "lastname", "effective_date"] {
+        assert_eq!((&cell(bytes, column)["text"], &cell(bytes, column)["is_withheld"]), (&Value::Null, &json!(true)), "{column}");
+    }
+    let text = data.to_string();
+    for unpublished in ["5135550101", "sample@example.com", "100 EXAMPLE RD"] {
+        assert!(file.contains(unpublished) && !text.contains(unpublished), "{unpublished}");
+    }
+    // The row with what is withheld in it, and each such cell, by digests that could be tried.
+    let row = file.lines().find(|line| line.starts_with("EL.90001,")).unwrap();
+    for guessed in [row, "5135550101", "sample@example.com"] {
+        assert!(!text.contains(&Digest::of(guessed.as_bytes()).to_string()), "{guessed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_person_what_comes_out_otherwise_is_told_by_its_columns_only() {
+    let served = Served::new().await;
+    let file = served.place.snapshot("-GenerateRoster.aspx");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, text.replace("JAN Q SAMPLE,", "JAN Q SIMPLE,")).unwrap();
+    let answer = served.ok("/v1/provenance/license.license:OH-ocilb-EL90001?include=bytes,replay").await;
+    let replay = &answer["data"]["replay"];
+    assert_eq!(replay["verdict"], "mismatch");
+    let differences = replay["differences"].as_array().unwrap();
+    assert!(differences.iter().any(|difference| difference["column"] == "holder_name"), "{differences:?}");
+    assert!(differences.iter().all(|difference| difference["detail"].is_null()), "{differences:?}");
+    assert!(!answer.to_string().contains("SIMPLE"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_in_a_description_and_that_of_a_reporting_person_are_not_shown() {
+    let served = Served::new().await;
+    let permit = served.ok("/v1/provenance/permit.permit:us-md-baltimore:COM2026-99001?include=bytes").await["data"].take();
+    let bytes = &permit["sources"][0]["bytes"];
+    let (_, source) = bytes["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| (cell["column"].as_str().unwrap().to_lowercase(), cell))
+        .find(|(name, _)| name.contains("description"))
+        .unwrap();
+    assert_eq!((&source["text"], &source["is_withheld"], &bytes["excerpt"]), (&Value::Null, &json!(true), &Value::Null));
+    assert!(!permit.to_string().contains("jane@example.com"));
+    // A person of the SEC's archive: the document's head holds street and telephone, and is no JSON value by itself.
+    let person = served.ok("/v1/provenance/sec.registrant:0009900002?include=bytes,replay").await["data"].take();
+    assert_eq!(person["record"]["columns"]["is_address_withheld"], true);
+    let bytes = &person["sources"][0]["bytes"];
+    assert_eq!((&bytes["shown"], &bytes["cells"], &bytes["sha256"]), (&json!("withheld"), &json!([]), &Value::Null));
+    let member = &members(&served.place.snapshot("-submissions.zip"))["CIK0009900002.json"];
+    for unpublished in ["1 EXAMPLE STREET", "555-0100"] {
+        assert!(member.contains(unpublished) && !person.to_string().contains(unpublished), "{unpublished}");
+    }
+    assert_eq!(person["replay"]["verdict"], "match");
+    // A filing points to its number alone, which is published.
+    let filing = served.ok("/v1/provenance/sec.filing:0000055785:0000055785-16-000194?include=bytes").await["data"].take();
+    let bytes = &filing["sources"][0]["bytes"];
+    assert_eq!((&bytes["shown"], &bytes["cells"][0]["text"]), (&json!("published"), &json!("0000055785-16-000194")));
+}
+
+/// Of each dataset some records of each part: what may be shown is decided for all lists in one place.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_no_list_that_may_tell_of_persons_is_more_shown_than_is_published() {
+    let served = Served::new().await;
+    let manifest = Manifest::from_json(served.place.manifest().to_string().as_bytes()).unwrap();
+    let (mut shown, mut withheld, mut unseen) = (0, 0, BTreeSet::new());
+    for dataset_id in ["business.entity", "business.officer", "license.license", "permit.permit", "permit.contact", "pubdata.quarantine"] {
+        for part in &manifest.datasets[dataset_id].parts {
+            if dataset_id == "pubdata.quarantine" && !part.partition["dataset_id"].starts_with(['b', 'l', 'p']) {
+                continue;
+            }
+            for (record_id, record) in rows_below(&served.place.part(&part.path)).into_iter().take(2) {
+                let path = format!("/v1/provenance/{}?include=bytes", percent_encoding::utf8_percent_encode(&record_id, percent_encoding::NON_ALPHANUMERIC));
+                let data = served.ok(&path).await["data"].take();
+                let published = Value::Object(record.0).to_string().to_lowercase();
+                for bytes in data["sources"].as_array().unwrap().iter().map(|source| &source["bytes"]) {
+                    assert!(bytes["shown"] == "published" || bytes["shown"] == "withheld", "{record_id}: {bytes:#}");
+                    assert!(bytes["excerpt"].is_null(), "{record_id}");
+                    if bytes["shown"] == "withheld" {
+                        unseen.insert(part.task_id.clone());
+                    }
+                    for cell in bytes["cells"].as_array().unwrap() {
+                        withheld += usize::from(cell["is_withheld"] == true);
+                        let Some(text) = cell["text"].as_str() else { continue };
+                        shown += 1;
+                        let written = json!(text.to_lowercase()).to_string();
+                        let number = text.parse::<f64>().map(|number| json!(number).to_string()).unwrap_or_default();
+                        let is_published = published.contains(written.trim_matches('"')) || published.contains(number.trim_end_matches(".0"));
+                        assert!(is_published, "{record_id}: {cell}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(shown > 500 && withheld > 500, "{shown} shown, {withheld} withheld");
+    assert!(unseen.len() < 10, "lists of which no cells can be told apart: {unseen:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_this_server_cannot_look_at_is_said_and_not_kept() {
+    let served = Served::new().await;
+    let path = format!("{SHARE}?include=bytes,replay");
+    let seen = served.get(&path).await;
+    assert!(!seen.header("etag").is_empty());
+    std::fs::remove_dir_all(served.place.home().join("snapshots")).unwrap();
+    let gone = served.get("/v1/provenance/geo.zcta_metric:2023:90210:population?include=bytes,replay").await;
+    assert_eq!((gone.header("etag"), gone.header("cache-control")), ("", "no-store"));
+    let data = gone.json()["data"].take();
+    let reason = json!("this server has no copy of the publisher's file");
+    assert_eq!((&data["replay"]["verdict"], &data["replay"]["reason"]), (&Value::Null, &reason));
+    for source in data["sources"].as_array().unwrap() {
+        assert_eq!((&source["bytes"]["shown"], &source["bytes"]["reason"]), (&json!("unavailable"), &reason));
+        assert_eq!(source["commands"].as_array().unwrap().len(), 1, "it can be fetched all the same");
+    }
+    assert_eq!(served.ok(&path).await["data"]["replay"]["verdict"], "match", "what was found stays found");
+    let world = World::new().await;
+    let nobody = world.ok("/v1/provenance/geo.zcta_metric:2023:90210:population?include=bytes,replay").await["data"].take();
+    assert_eq!(nobody["replay"]["reason"], "this server does not look at the publishers' files");
+    assert_eq!(nobody["sources"][1]["bytes"]["shown"], "unavailable");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_file_is_a_mismatch_without_the_folders_of_the_server() {
+    let served = Served::new().await;
+    let file = served.place.snapshot("-acsdt5y2023-b25003.dat");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, text.replace("860Z200US90210|8025", "860Z200US90210|8026")).unwrap();
+    let answer = served.get(&format!("{SHARE}?include=replay")).await;
+    let replay = answer.json()["data"]["replay"].take();
+    assert_eq!(replay["verdict"], "mismatch", "{replay:#}");
+    let details = replay["differences"].to_string();
+    assert!(details.contains("is not what was fetched") && !details.contains(served.place.root().to_str().unwrap()), "{details}");
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(served.ok(&format!("{SHARE}?include=replay")).await["data"]["replay"]["verdict"], "match", "a difference is not kept");
+}
+
+/// Tells the same of every record: bytes with all members, and a difference.
+#[derive(Debug)]
+pub struct Fixed;
+
+impl Tracer for Fixed {
+    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
+        let bytes = json!({"shown": "withheld", "reason": "made up", "sha256": null, "header": null, "excerpt": null, "cells": []});
+        async move { Ok(found.pointers.iter().map(|_| bytes.clone()).collect()) }.boxed()
+    }
+
+    fn is_open(&self, _: &str) -> bool {
+        false
+    }
+
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
+        let told = json!({"verdict": "mismatch", "reason": null, "differences": [{"column": "name", "detail": null}], "notes": ["made up"]});
+        async { Ok(told) }.boxed()
+    }
+}
+
+/// Looks at nothing until it is told to.
+#[derive(Debug)]
+struct Slow(Mutex<Receiver<()>>);
+
+impl Slow {
+    fn new() -> (Arc<Self>, Sender<()>) {
+        let (sender, receiver) = channel();
+        (Arc::new(Self(Mutex::new(receiver))), sender)
+    }
+}
+
+impl Tracer for Slow {
+    fn bytes<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn is_open(&self, _: &str) -> bool {
+        false
+    }
+
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
+        async {
+            let _ = self.0.lock().unwrap().recv();
+            Ok(json!({"verdict": "match", "reason": null, "differences": [], "notes": []}))
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_too_long_for_a_replay_is_told_to_come_back_and_finds_it_done() {
+    let (slow, go) = Slow::new();
+    let world = World::with(|settings| {
+        settings.tracer = Some(slow);
+        settings.limits.trace_time = Duration::from_millis(50);
+    })
+    .await;
+    let path = "/v1/provenance/geo.zcta_metric:2023:90210:population?include=replay";
+    let busy = world.get(path).await;
+    assert_eq!((busy.problem(), busy.header("retry-after")), ((503, "busy".to_owned()), "5"));
+    go.send(()).unwrap();
+    let done = loop {
+        let again = world.get(path).await;
+        if again.status == 200 {
+            break again.json();
+        }
+    };
+    assert_eq!(done["data"]["replay"]["verdict"], "match");
+}

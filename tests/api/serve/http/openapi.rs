@@ -1,0 +1,131 @@
+use serde_json::{Value, json};
+
+use crate::serve::World;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::pipeline::Declarations;
+use pubdata_serve::openapi_document;
+use pubdata_testing::{files_below, project};
+
+#[tokio::test]
+async fn document_takes_words_and_bounds_from_the_contracts() {
+    let world = World::new().await;
+    let api = world.ok("/v1/openapi.json").await;
+    assert_eq!(api["openapi"], "3.1.0");
+    let schemas = &api["components"]["schemas"];
+    let keys = &world.contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values;
+    assert_eq!(schemas["Metric"]["properties"]["key"]["$ref"], "#/components/schemas/MetricKey");
+    assert_eq!(schemas["MetricKey"]["enum"], json!(keys));
+    assert!(schemas["MetricNullReason"]["enum"].as_array().unwrap().contains(&json!("not_in_survey")));
+    for word in ["$column", "$of_column", "is not in the contracts"] {
+        assert!(!api.to_string().contains(word), "{word}");
+    }
+    let parameters = api["paths"]["/v1/geo-demographics/locations/{zcta}/schools"]["get"]["parameters"].as_array().unwrap();
+    let radius = parameters.iter().find(|parameter| parameter["name"] == "radius_mi").unwrap();
+    assert_eq!(radius["schema"], json!({"type": "number", "minimum": 0.1, "maximum": 100.0, "default": 5.0}));
+    assert_eq!(api["paths"]["/v1/coverage"]["get"]["security"], json!([]));
+}
+
+#[tokio::test]
+async fn every_reference_of_the_document_exists() {
+    let world = World::new().await;
+    let api = world.ok("/v1/openapi.json").await;
+    let text = api.to_string();
+    let references: Vec<&str> = text.split("\"$ref\":\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(references.len() > 20);
+    for reference in references {
+        assert!(api.pointer(reference).is_some(), "{reference}");
+    }
+}
+
+/// Where an object, or a list of words, stands that has no name; with what is called as nobody would call it.
+fn unnamed(at: &str, value: &Value, found: &mut Vec<String>) {
+    let is_words = value["enum"].is_array() && value["type"] == "string";
+    let is_component = at.rsplit_once('/').is_some_and(|(above, _)| above == "/components/schemas");
+    if (is_words || value["properties"].is_object() && value["type"] == "object") && !is_component {
+        found.push(at.to_owned());
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| unnamed(&format!("{at}/{name}"), member, found));
+        }
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| unnamed(&format!("{at}/{index}"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_object_and_list_of_words_has_a_name() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut found = Vec::new();
+    unnamed("", &api, &mut found);
+    let names = api["components"]["schemas"].as_object().unwrap().keys();
+    found.extend(
+        names.filter(|name| !name.starts_with(|letter: char| letter.is_ascii_uppercase()) || name.ends_with(|letter: char| letter.is_ascii_digit())).cloned(),
+    );
+    assert_eq!(found, Vec::<String>::new());
+    let inline = json!({"paths": {"a": [{"type": "string", "enum": ["x"]}]}, "components": {"schemas": {"A": {"type": "object", "properties": {"b": {"type": "object", "properties": {}}}}}}});
+    unnamed("", &inline, &mut found);
+    assert_eq!(found, ["/components/schemas/A/properties/b", "/paths/a/0"]);
+}
+
+#[test]
+fn every_operation_is_explained_and_stands_under_a_heading() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let tags: Vec<&Value> = api["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    let operations: Vec<&Value> = api["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values()).collect();
+    for operation in &operations {
+        let name = operation["operationId"].as_str().unwrap();
+        assert!(tags.contains(&&operation["tags"][0]), "{name}");
+        assert!(operation["description"].as_str().unwrap().contains("\n\n"), "docs/operations/{name}.md says what it is for");
+        let shared = operation["responses"].as_object().unwrap().iter().filter(|(status, _)| !status.starts_with("20"));
+        shared.for_each(|(status, response)| assert!(response["$ref"].is_string(), "{name}: {status}"));
+    }
+    for path in files_below(&project("docs/operations")) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(operations.iter().any(|operation| operation["operationId"] == name), "{name} is no operation");
+    }
+}
+
+#[tokio::test]
+async fn metrics_count_by_route_and_not_by_path() {
+    let world = World::new().await;
+    world.ok("/v1/geo-demographics/locations/90210").await;
+    world.get("/v1/geo-demographics/locations/1").await;
+    let text = String::from_utf8(world.get("/metrics").await.bytes).unwrap();
+    assert!(text.contains("pubdata_http_request_duration_seconds_count{route=\"/v1/geo-demographics/locations/{zcta}\",status=\"200\"} 1\n"), "{text}");
+    assert!(text.contains(",status=\"400\"} 1\n"));
+    assert!(text.contains(&format!("pubdata_release{{release_id=\"{}\"}} 1", world.release_id)));
+    assert!(!text.contains("90210"));
+    let apart = World::with(|settings| settings.metrics_bind = Some("127.0.0.1:1".parse().unwrap())).await;
+    assert_eq!(apart.get("/metrics").await.problem(), (404, "route_not_found".to_owned()));
+}
+
+#[test]
+fn api_document_names_every_endpoint_parameter_code_and_field() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/API.md")).unwrap();
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut words: Vec<String> = Vec::new();
+    for (path, methods) in api["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            words.push(format!("{} {path}", method.to_uppercase()));
+            words.extend(
+                operation["parameters"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|parameter| parameter["in"] == "query")
+                    .map(|parameter| parameter["name"].as_str().unwrap().to_owned()),
+            );
+        }
+    }
+    words.extend(api["x-problems"].as_array().unwrap().iter().map(|problem| problem["code"].as_str().unwrap().to_owned()));
+    for schema in ["Metric", "ComparedMetric", "Geography"] {
+        words.extend(api["components"]["schemas"][schema]["properties"].as_object().unwrap().keys().cloned());
+    }
+    words.extend(contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values.iter().cloned());
+    let missing: Vec<&String> = words.iter().filter(|word| !text.contains(&format!("`{word}")) && !text.contains(&format!("\"{word}\""))).collect();
+    assert!(missing.is_empty(), "docs/API.md does not name {missing:?}");
+}

@@ -1,0 +1,58 @@
+//! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may see it.
+
+mod crawl;
+mod forms;
+mod hostile;
+mod swaps;
+
+use axum::body::Body;
+use axum::http::Request;
+use axum::http::header;
+use pubdata_serve::Api;
+use tower::ServiceExt;
+
+use super::{Answer, read};
+
+/// Asks as a browser does, with cookies.
+async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
+    let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8").header(header::COOKIE, cookies);
+    read(api.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
+}
+
+/// Sends a form as a browser does.
+async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
+    let request = Request::post(path)
+        .header(header::HOST, "localhost:8080")
+        .header(header::ORIGIN, "http://localhost:8080")
+        .header(header::COOKIE, cookies)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    read(api.clone().oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()).await
+}
+
+fn text(answer: &Answer) -> String {
+    String::from_utf8(answer.bytes.clone()).unwrap()
+}
+
+/// Values of an attribute, with the characters that HTML escapes.
+fn attributes(text: &str, name: &str) -> Vec<String> {
+    let begin = format!("{name}=\"");
+    let values = text.split(&begin).skip(1).filter_map(|rest| rest.split('"').next());
+    let plain = |value: &str| {
+        let escapes = [("&#x2f;", "/"), ("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&#x27;", "'"), ("&amp;", "&")];
+        escapes.into_iter().fold(value.to_owned(), |text, (escape, character)| text.replace(escape, character))
+    };
+    values.map(plain).collect()
+}
+
+/// The name and value of the cookies that an answer sets, as they are sent back.
+fn cookies(answer: &Answer) -> String {
+    let set = answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
+    set.collect::<Vec<_>>().join("; ")
+}
+
+/// The token of the forms of a page.
+fn token(answer: &Answer) -> String {
+    let text = text(answer);
+    let (_, rest) = text.split_once("name=\"token\" value=\"").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}

@@ -1,0 +1,49 @@
+use pubdata_store::Scope;
+use serde_json::json;
+
+use super::{rate, world};
+
+#[tokio::test]
+async fn a_batch_equals_its_single_calls_and_costs_as_many() {
+    let world = world().await;
+    let addresses = json!([
+        {"id": "a", "zip": "55103"}, {"id": "b", "zip": "53202"}, {"id": "c", "zip": "99999"}, {"id": "d", "city": "Dallas", "state": "TX"},
+        {"zip": "5"}, 7, {"id": "e", "zip": "55049", "date": "x"}, {"id": "a", "zip": "55103"},
+    ]);
+    let answer = world.post("/v1/tax/batch", &json!({"date": "2026-01-15", "addresses": addresses})).await.json();
+    let items = answer["data"].as_array().unwrap();
+    let summary: Vec<(Option<&str>, bool, Option<&str>)> =
+        items.iter().map(|item| (item["id"].as_str(), item["found"].as_bool().unwrap(), item["error"]["code"].as_str())).collect();
+    let (invalid, unknown) = (Some("invalid_parameter"), Some("unknown_parameter"));
+    assert_eq!(
+        summary,
+        [
+            (Some("a"), false, invalid),
+            (Some("b"), true, None),
+            (Some("c"), false, Some("not_found")),
+            (Some("d"), true, None),
+            (None, false, invalid),
+            (None, false, invalid),
+            (None, false, unknown),
+            (Some("a"), false, invalid),
+        ]
+    );
+    for (item, query) in [(1, "zip=53202"), (3, "city=Dallas&state=TX")] {
+        let single = rate(&world, &format!("{query}&date=2026-01-15")).await;
+        assert_eq!((&items[item]["result"], &items[item]["notices"]), (&single["data"], &single["meta"]["notices"]));
+    }
+    let single = world.get("/v1/tax/rate?zip=55103&date=2026-01-15").await.json();
+    assert_eq!(items[0]["error"]["detail"], single["detail"]);
+    let many = vec![json!({"zip": "53202"}); 101];
+    assert_eq!(world.post("/v1/tax/batch", &json!({"addresses": many})).await.problem(), (400, "batch_too_large".to_owned()));
+    assert_eq!(world.post("/v1/tax/batch", &json!({"addresses": []})).await.problem(), (400, "invalid_parameter".to_owned()));
+    assert_eq!(world.post("/v1/tax/batch", &json!({"date": "2026-01-15"})).await.problem(), (400, "missing_parameter".to_owned()));
+
+    // A plan of 20 requests at once: a batch of 12 leaves 8, another is refused, and the answer says when it may come.
+    let key = world.create_key(&[Scope::General], "free").key;
+    let batch = json!({"addresses": vec![json!({"zip": "53202"}); 12]});
+    let first = world.post_as(&key, "/v1/tax/batch", &batch).await;
+    assert_eq!((first.status.as_u16(), first.header("x-ratelimit-remaining")), (200, "8"));
+    let second = world.post_as(&key, "/v1/tax/batch", &batch).await;
+    assert_eq!((second.status.as_u16(), second.header("retry-after"), second.header("x-ratelimit-remaining")), (429, "4", "7"));
+}

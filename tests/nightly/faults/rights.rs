@@ -1,0 +1,142 @@
+//! A home that may only be read, and folders and files that the user has no right to. Root is bound as well here: it is asked to give up what
+//! lets it pass over modes.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Ground, assert_helpful};
+use pubdata_testing::{Answer, answer};
+
+/// The program as somebody whom modes bind.
+pub fn bound_command(ground: &Ground, arguments: &[&str]) -> Command {
+    // Root may write wherever it likes as long as it has these two; another user has neither.
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == 0);
+    if !is_root {
+        return ground.command(arguments);
+    }
+    let mut command = Command::new("setpriv");
+    ground.dress(&mut command);
+    command.args(["--bounding-set", "-dac_override,-dac_read_search", env!("CARGO_BIN_EXE_pubdata")]).args(arguments);
+    command
+}
+
+fn bound(ground: &Ground, arguments: &[&str]) -> Answer {
+    answer(&mut bound_command(ground, arguments))
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn folders(root: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = vec![root.to_owned()];
+    let mut next = 0;
+    while next < found.len() {
+        let below = pubdata_testing::folders(&found[next]);
+        found.extend(below);
+        next += 1;
+    }
+    found
+}
+
+/// Takes away the right to write below a folder, does something, and gives it back.
+pub fn read_only<T>(home: &Path, work: impl FnOnce() -> T) -> T {
+    let (all, files) = (folders(home), pubdata_testing::files_below(home));
+    all.iter().for_each(|folder| set_mode(folder, 0o555));
+    files.iter().for_each(|file| set_mode(file, 0o444));
+    let done = work();
+    all.iter().for_each(|folder| set_mode(folder, 0o755));
+    files.iter().for_each(|file| set_mode(file, 0o644));
+    done
+}
+
+#[test]
+fn a_home_that_may_only_be_read_can_be_looked_at_and_whatever_writes_says_so() {
+    let ground = Ground::new();
+    let expected = ground.expected();
+    let current = ground.current();
+    read_only(&ground.home(), || {
+        for (name, arguments) in ground.commands() {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let answer = bound(&ground, &arguments);
+            let is_looking = matches!(
+                name,
+                "status"
+                    | "metrics"
+                    | "releases list"
+                    | "releases show"
+                    | "releases diff"
+                    | "trace"
+                    | "upgrade"
+                    | "probe"
+                    | "keys list"
+                    | "accept --list"
+                    | "settings"
+                    | "check"
+                    | "schema"
+            );
+            assert_eq!(answer.code, Some(if is_looking { 0 } else { 60 }), "{name}: {answer:#?}");
+            if !is_looking {
+                assert_helpful(&answer, "Permission denied", name);
+            }
+            assert_eq!(ground.current(), current, "{name}");
+        }
+        let whole = bound(&ground, &["verify"]);
+        assert_eq!(whole.code, Some(0), "without building again nothing is written: {whole:#?}");
+    });
+    ground.heals(&expected, "a home that was for reading only");
+}
+
+/// One folder or file after the other that the user may neither read nor write.
+#[test]
+fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
+    let ground = Ground::new();
+    let expected = ground.expected();
+    for path in [
+        "lock",
+        "ledger.jsonl",
+        "accepted.jsonl",
+        "state/urls",
+        "state/partial",
+        "snapshots/census.population_estimate",
+        "staging",
+        "channels/nightly",
+        "releases",
+        "unrenewed",
+    ] {
+        let locked = ground.home().join(path);
+        // Folders that are empty are not kept.
+        ["staging", "state/partial"].iter().for_each(|folder| std::fs::create_dir_all(ground.home().join(folder)).unwrap());
+        let mode = locked.metadata().unwrap().permissions().mode();
+        set_mode(&locked, 0);
+        let arguments = ground.tonight();
+        let answer = bound(&ground, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        set_mode(&locked, mode);
+        assert_eq!(answer.code, Some(60), "{path}: {answer:#?}");
+        let error: serde_json::Value = serde_json::from_str(answer.stderr.lines().last().unwrap()).unwrap();
+        assert!(error["error"].as_str().unwrap().contains(path) && error["error"].as_str().unwrap().contains("ermission denied"), "{path}: {error:#}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("needs the right to it")), "{path}: {error:#}");
+        ground.heals(&expected, path);
+        ground.back();
+    }
+}
+
+/// A file where a folder should be, which no right helps against.
+#[test]
+fn a_file_where_a_folder_should_be_is_named() {
+    let ground = Ground::new();
+    let expected = ground.expected();
+    for folder in ["staging", "state/partial", "snapshots"] {
+        let path = ground.home().join(folder);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "in the way").unwrap();
+        let answer = ground.run();
+        assert_eq!(answer.code, Some(60), "{folder}: {answer:#?}");
+        assert!(answer.stderr.contains(folder), "{folder}: {answer:#?}");
+        ground.back();
+        ground.heals(&expected, folder);
+        ground.back();
+    }
+}

@@ -1,0 +1,90 @@
+//! Lists of portals are dated by what the portal says of them, over HTTP.
+
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_run::{ExitCode, RunReport};
+use serde_json::Value;
+
+use pubdata_testing::publisher::{Publisher, Reply};
+use pubdata_testing::{Place, run_here, settings};
+
+const TASK: &str = "permit.austin";
+const DESCRIPTION: &str = "/data.austintexas.gov/api/views/3syk-w9eu.json";
+const LIST: &str = "3syk-w9eu/rows.csv@accessType=DOWNLOAD";
+/// 10 August 2025, 23:30 UTC, and two days later.
+const AUGUST_10: i64 = 1_754_868_600;
+const AUGUST_12: i64 = 1_754_958_600;
+
+/// What Socrata says of a list, as far as it matters here.
+fn description(seconds: i64) -> Reply {
+    Reply::file(format!(r#"{{"id": "3syk-w9eu", "name": "Issued Construction Permits", "rowsUpdatedAt": {seconds}, "viewLastModified": 1700000000}}"#))
+}
+
+struct Site {
+    place: Place,
+    publisher: Publisher,
+}
+
+impl Site {
+    async fn new() -> Self {
+        let (place, publisher) = (Place::new(), Publisher::start().await);
+        publisher.serve_folder(&place.mirror());
+        Self { place, publisher }
+    }
+
+    async fn run(&self) -> RunReport {
+        let mut settings = settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in());
+        settings.selectors = vec![TASK.to_owned()];
+        let report = run_here(&settings).await;
+        assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+        report
+    }
+
+    /// The list as an input of the current release; its description is none.
+    fn input(&self) -> Value {
+        let inputs = self.place.manifest()["tasks"][TASK]["inputs"].as_array().unwrap().clone();
+        assert_eq!(inputs.len(), 1, "{inputs:?}");
+        inputs[0].clone()
+    }
+
+    /// Day of the header `Last-Modified`.
+    fn day_of_file(&self) -> String {
+        let modified = std::fs::metadata(self.place.file(LIST)).unwrap().modified().unwrap();
+        jiff::Timestamp::try_from(modified).unwrap().to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_of_the_day_its_portal_says_its_rows_changed() {
+    let site = Site::new().await;
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    let report = site.run().await;
+    assert_eq!(site.input()["source_date"], "2025-08-10", "in Austin it is the 10th too; days are of UTC");
+    assert_ne!(site.day_of_file(), "2025-08-10");
+    let asked: Vec<&str> = report.sources.iter().map(|source| &*source.outcome).collect();
+    assert_eq!(asked, ["new", "new"], "the description is among what was fetched");
+
+    // The rows changed: the list has other bytes and another day.
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
+    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    site.run().await;
+    assert_eq!(site.input()["source_date"], "2025-08-12");
+    // A description that says another day of the same bytes builds nothing.
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    let report = site.run().await;
+    assert_eq!((report.outcome, site.input()["source_date"].as_str()), ("unchanged", Some("2025-08-12")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_description_a_list_is_of_the_day_of_its_bytes() {
+    for reply in [
+        Reply::status(404),
+        Reply::file(r#"{"error": true, "message": "Cannot find view"}"#),
+        Reply::file(r#"{"rowsUpdatedAt": "yesterday"}"#),
+        Reply::status(503),
+    ] {
+        let site = Site::new().await;
+        site.publisher.route(DESCRIPTION, vec![reply]);
+        site.run().await;
+        assert_eq!(site.input()["source_date"], site.day_of_file().as_str());
+    }
+}

@@ -1,0 +1,575 @@
+//! A run whose work other processes do: by hand, in any order, twice, killed, and on a store that fails. It always makes the release of `run`.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use pubdata_build::publish::fault::{TASK_FAULT_POINTS, VARIABLE};
+use serde_json::{Value, json};
+
+use pubdata_testing::objects::{Fault, ObjectServer};
+use pubdata_testing::publisher::archive;
+use pubdata_testing::{Answer, Place, answer, files_below, member_bytes};
+
+/// Tasks that are built at once, in buckets after a first wave, and shard by shard.
+const TASKS: [&str; 3] = ["permit.nola", "license.tx_tdlr", "sec.financials"];
+const PERMITS: &str = "72f9-bi28/rows.csv@accessType=DOWNLOAD";
+const FACTS: &str = "companyfacts.zip";
+const REGISTRY: &str = "cordata.zip";
+
+/// Machines that share a store: one that plans and commits, and one that builds.
+pub struct Machines<'a> {
+    pub place: &'a Place,
+    pub store: String,
+    pub environment: Vec<(String, String)>,
+}
+
+impl<'a> Machines<'a> {
+    pub fn new(place: &'a Place) -> Self {
+        Self { place, store: format!("file://{}", place.root().join("store").display()), environment: Vec::new() }
+    }
+
+    fn on(place: &'a Place, server: &ObjectServer) -> Self {
+        Self { place, store: "s3://bucket/night".to_owned(), environment: server.environment() }
+    }
+
+    fn home(&self, machine: &str) -> PathBuf {
+        self.place.root().join(machine)
+    }
+
+    fn command(&self, machine: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pubdata"));
+        for name in ["PUBDATA_HOME", "PUBDATA_STORE", "PUBDATA_DECLARATIONS", "PUBDATA_LOG"] {
+            command.env_remove(name);
+        }
+        command.args(arguments).arg("--json").arg("--home").arg(self.home(machine)).envs(self.environment.iter().cloned());
+        command
+    }
+
+    pub fn ask(&self, machine: &str, arguments: &[&str]) -> Answer {
+        answer(&mut self.command(machine, arguments))
+    }
+
+    #[track_caller]
+    pub fn plan(&self) -> Plan {
+        self.plan_of(&TASKS)
+    }
+
+    #[track_caller]
+    fn plan_of(&self, tasks: &[&str]) -> Plan {
+        let mirror = self.place.mirror().display().to_string();
+        let written = self.ask("driver", &[&["plan", "--write", "--store", &self.store, "--mirror", &mirror], tasks].concat()).expect(0).json();
+        let list = |of: &Value, key: &str| of.as_array().unwrap().iter().map(|item| item[key].to_string().trim_matches('"').to_owned()).collect();
+        let work = written["work"].as_array().unwrap().iter().map(|work| Work {
+            task_id: work["task_id"].as_str().unwrap().to_owned(),
+            inputs: list(&work["inputs"], "number"),
+            units: list(&work["units"], "key"),
+        });
+        Plan { address: written["plan"].as_str().unwrap().to_owned(), work: work.collect() }
+    }
+
+    fn split(&self, machine: &str, plan: &Plan, work: &Work) -> Command {
+        self.command(machine, &["task", "split", "--plan", &plan.address, "--task", &work.task_id, "--input", &work.inputs.join(",")])
+    }
+
+    fn build(&self, machine: &str, plan: &Plan, work: &Work, units: &[String]) -> Command {
+        self.command(machine, &["task", "build", "--plan", &plan.address, "--task", &work.task_id, "--unit", &units.join(",")])
+    }
+
+    /// All that the plan asks for, on one machine.
+    #[track_caller]
+    pub fn work(&self, machine: &str, plan: &Plan) {
+        for work in &plan.work {
+            if !work.inputs.is_empty() {
+                answer(&mut self.split(machine, plan, work)).expect(0);
+            }
+            if !work.units.is_empty() {
+                answer(&mut self.build(machine, plan, work, &work.units)).expect(0);
+            }
+        }
+    }
+
+    pub fn commit(&self, machine: &str, plan: &Plan) -> Answer {
+        self.ask(machine, &["commit", "--plan", &plan.address])
+    }
+
+    /// As many releases as the store has, by the files that name them.
+    fn releases(&self) -> usize {
+        files_below(&self.place.root().join("store")).iter().filter(|path| path.ends_with("manifest.json")).count()
+    }
+}
+
+pub struct Plan {
+    address: String,
+    work: Vec<Work>,
+}
+
+pub struct Work {
+    task_id: String,
+    inputs: Vec<String>,
+    units: Vec<String>,
+}
+
+/// Changes one permit, and one figure of one registrant.
+pub fn second_night(place: &Place) {
+    place.edit(PERMITS, |text| text.replace("15-14477-EVAC,VACANCY", "15-14478-EVAC,VACANCY"));
+    place.edit_archive(FACTS, |members: &mut BTreeMap<String, String>| {
+        let text = members.values_mut().next().unwrap();
+        *text = text.replacen("\"val\":", "\"val\":1", 1);
+    });
+}
+
+/// What `run` makes of the same files, night by night.
+pub fn of_run(nights: usize) -> Vec<String> {
+    let place = Place::new();
+    let mut made = vec![place.run(&TASKS).expect(0).release_id()];
+    if nights > 1 {
+        second_night(&place);
+        made.push(place.run(&TASKS).expect(0).release_id());
+    }
+    made
+}
+
+#[test]
+fn placed_work_makes_the_release_of_run_night_by_night() {
+    let expected = of_run(2);
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let shapes: Vec<(bool, bool)> = plan.work.iter().map(|work| (work.inputs.is_empty(), work.units.len() > 1)).collect();
+    assert_eq!(plan.work.len(), 3);
+    assert!(shapes.contains(&(true, false)) && shapes.contains(&(true, true)) && shapes.contains(&(false, true)), "at once, shards, buckets: {shapes:?}");
+    machines.work("executor", &plan);
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected[0]);
+
+    second_night(&place);
+    let next = machines.plan();
+    let tasks: Vec<&str> = next.work.iter().map(|work| work.task_id.as_str()).collect();
+    assert_eq!(tasks, ["permit.nola", "sec.financials"], "what did not change is not built");
+    assert!(next.work[1].units.len() < plan.work.iter().find(|work| work.task_id == tasks[1]).unwrap().units.len(), "nor the shards that did not");
+    machines.work("executor", &next);
+    let committed = machines.commit("driver", &next).expect(0);
+    assert_eq!(committed.release_id(), expected[1]);
+    let subjects = &committed.task("sec.financials")["subjects"];
+    assert!(subjects["built"].as_u64() == Some(1) && subjects["carried"].as_u64() >= Some(1), "{subjects}");
+    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+}
+
+#[test]
+fn shares_of_the_work_are_all_of_it_each_once() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let mut done = Vec::new();
+    for what in ["split", "build"] {
+        for share in ["0/3", "1/3", "2/3"] {
+            let told = machines.ask("executor", &["task", what, "--plan", &plan.address, "--share", share]).expect(0).json();
+            let of_share = told["units"].as_array().unwrap().clone();
+            assert!(!of_share.is_empty() || what == "split", "{what} {share}");
+            assert!(of_share.iter().all(|unit| unit["is_known"] == false), "{of_share:?}");
+            done.extend(of_share);
+        }
+    }
+    assert_eq!(done.len(), plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum::<usize>());
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--share", "3/3"]).expect(40);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address, "--task", "permit.nola"]).expect(40);
+    machines.ask("executor", &["task", "build", "--plan", &plan.address]).expect(40);
+}
+
+#[test]
+fn nothing_is_published_before_all_is_done_and_twice_is_once() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let buckets = plan.work.iter().find(|work| !work.inputs.is_empty()).unwrap();
+    let early = answer(&mut machines.build("executor", &plan, buckets, &buckets.units[..1])).expect(30);
+    assert!(early.stderr.contains("is not split yet") && early.stderr.contains("task split"), "{early:?}");
+
+    let other = &plan.work.iter().find(|work| work.inputs.is_empty()).unwrap();
+    answer(&mut machines.build("executor", &plan, other, &other.units)).expect(0);
+    let again = answer(&mut machines.build("another", &plan, other, &other.units)).expect(0).json();
+    assert_eq!(again["units"][0]["is_known"], true, "{again}");
+    let refused = machines.commit("driver", &plan).expect(30);
+    assert!(refused.stderr.contains("are not done, nothing is published") && refused.stderr.contains(&buckets.task_id), "{refused:?}");
+    assert_eq!(machines.releases(), 0);
+
+    machines.work("executor", &plan);
+    // Two at once, on two machines.
+    let mut commits: Vec<_> = ["driver", "other"]
+        .map(|machine| machines.command(machine, &["commit", "--plan", &plan.address]).stdout(std::process::Stdio::piped()).spawn().unwrap())
+        .into();
+    for commit in &mut commits {
+        assert!(commit.wait().unwrap().success());
+    }
+    let third = machines.commit("driver", &plan).expect(0);
+    assert_eq!((third.json()["outcome"].as_str(), machines.releases()), (Some("unchanged"), 1));
+    assert_eq!(third.release_id(), of_run(1)[0]);
+    let generations = files_below(&place.root().join("store/channels/nightly")).len();
+    assert_eq!(generations, 1, "the channel moved once");
+
+    // A plan of before the channel moved.
+    second_night(&place);
+    let late = machines.plan();
+    machines.work("executor", &late);
+    place.edit(PERMITS, |text| text.replace("15-14478-EVAC,VACANCY", "15-14479-EVAC,VACANCY"));
+    let sooner = machines.plan();
+    machines.work("executor", &sooner);
+    machines.commit("driver", &sooner).expect(0);
+    let busy = machines.commit("driver", &late).expect(50);
+    assert!(busy.stderr.contains("plan again"), "{busy:?}");
+}
+
+#[test]
+fn who_cannot_do_the_work_is_told_why() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    let refused = |arguments: &[&str], words: &[&str]| {
+        let answer = machines.ask("executor", arguments).expect(40);
+        assert!(words.iter().all(|word| answer.stderr.contains(word)), "{arguments:?}: {words:?}: {}", answer.stderr);
+    };
+    refused(&["commit", "--plan", "tonight"], &["is not a plan", "plan --write"]);
+    let unknown = "0".repeat(64);
+    refused(&["commit", "--store", &machines.store, "--plan", &unknown], &["there is no plan", "plan --write"]);
+    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.austin", "--unit", "0"], &["has no task `permit.austin`", "permit.nola"]);
+    refused(&["task", "build", "--plan", &plan.address, "--task", "permit.nola", "--unit", "7"], &["has no unit `7`", "its units are 0"]);
+    refused(&["task", "split", "--plan", &plan.address, "--task", "permit.nola", "--input", "0"], &["nothing to split", "task build"]);
+    refused(&["task", "split", "--plan", &plan.address, "--task", "license.tx_tdlr", "--input", "9"], &["has no input 9", "0 to"]);
+
+    // As another program would have written it.
+    let path = plan.address.strip_prefix("file://").unwrap();
+    let mut text: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    text["program"] = "1".repeat(64).into();
+    let bytes = serde_json::to_vec(&text).unwrap();
+    let hash = pubdata_core::ids::Digest::of(&bytes);
+    std::fs::write(place.root().join(format!("store/plans/{hash}.json")), bytes).unwrap();
+    refused(&["commit", "--store", &machines.store, "--plan", &hash.to_string()], &["another program", "plan again"]);
+    std::fs::write(place.root().join(format!("store/plans/{hash}.json")), "{}").unwrap();
+    machines.ask("executor", &["commit", "--store", &machines.store, "--plan", &hash.to_string()]).expect(60);
+}
+
+/// What blocks a task in a run blocks it here, with the same words, and the last good build stays.
+#[test]
+fn a_unit_that_is_blocked_blocks_its_task_alone() {
+    let damage = |place: &Place| {
+        second_night(place);
+        place.edit(PERMITS, |text| text.lines().take(2).map(|line| format!("{line}\n")).collect());
+        place.edit_archive(FACTS, |members| *members.values_mut().last().unwrap() = "{".to_owned());
+    };
+    let expected = {
+        let place = Place::new();
+        place.run(&TASKS).expect(0);
+        damage(&place);
+        place.run(&TASKS).expect(20)
+    };
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let first = machines.plan();
+    machines.work("executor", &first);
+    machines.commit("driver", &first).expect(0);
+    damage(&place);
+    let plan = machines.plan();
+    for work in plan.work.iter().filter(|work| !work.units.is_empty()) {
+        let built = answer(&mut machines.build("executor", &plan, work, &work.units));
+        assert!([Some(0), Some(20)].contains(&built.code), "{built:?}");
+    }
+    let committed = machines.commit("driver", &plan).expect(20);
+    assert_eq!(committed.json()["release_id"], expected.json()["release_id"]);
+    for task in TASKS {
+        let of = |answer: &Answer| (answer.task(task)["outcome"].clone(), answer.task(task)["next_step"].clone());
+        let same_but_for_paths = |(outcome, next): (Value, Value)| (outcome, next.as_str().map(|text| text.rsplit("issues.jsonl").next().unwrap().to_owned()));
+        assert_eq!(same_but_for_paths(of(&committed)), same_but_for_paths(of(&expected)), "{task}");
+        assert_eq!(committed.reasons(task), expected.reasons(task), "{task}");
+    }
+}
+
+#[test]
+fn killed_at_any_step_of_a_unit_the_next_try_finishes_it() {
+    let expected = of_run(1).remove(0);
+    for point in TASK_FAULT_POINTS {
+        let place = Place::new();
+        let machines = Machines::new(&place);
+        let plan = machines.plan();
+        for work in &plan.work {
+            if !work.inputs.is_empty() && *point != "task.part_placed" {
+                let killed = machines.split("executor", &plan, work).env(VARIABLE, point).output().unwrap();
+                assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
+            }
+            if !work.inputs.is_empty() {
+                answer(&mut machines.split("executor", &plan, work)).expect(0);
+            }
+            let killed = machines.build("executor", &plan, work, &work.units).env(VARIABLE, point).output().unwrap();
+            assert_eq!(killed.status.signal(), Some(6), "{point}: {killed:?}");
+        }
+        machines.work("executor", &plan);
+        assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), expected, "{point}");
+        let left: Vec<_> = files_below(&machines.home("executor").join("scratch"));
+        assert!(left.is_empty(), "{point}: what killed processes left is removed: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_an_object_store_that_fails_placed_work_makes_the_release_of_run() {
+    let expected = tokio::task::spawn_blocking(|| of_run(1).remove(0)).await.unwrap();
+    for faults in [&[][..], &[Fault::Conflict], &[Fault::LostAnswer], &[Fault::Unavailable]] {
+        let server = ObjectServer::start(faults).await;
+        let made = tokio::task::spawn_blocking(move || {
+            let place = Place::new();
+            let machines = Machines::on(&place, &server);
+            let plan = machines.plan();
+            assert!(plan.address.starts_with("s3://bucket/night/plans/"), "{}", plan.address);
+            machines.work("executor", &plan);
+            let made = machines.commit("driver", &plan).expect(0).release_id();
+            machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+            made
+        });
+        assert_eq!(made.await.unwrap(), expected, "{faults:?}");
+    }
+}
+
+#[test]
+fn a_damaged_receipt_is_named_with_its_way_out_and_upgrade_tells_the_formats() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let plan = machines.plan();
+    machines.work("executor", &plan);
+    let formats = |store: &str| {
+        let report = machines.ask("driver", &["upgrade", "--store", store]).expect(0).json();
+        let of = |name: &str| report["formats"].as_array().unwrap().iter().find(|format| format["name"] == name).map(|format| format["found"].clone());
+        ["plans", "receipts of units", "API keys of the store"].map(of)
+    };
+    let units: usize = plan.work.iter().map(|work| work.inputs.len() + work.units.len()).sum();
+    assert_eq!(formats(&machines.store), [Some(json!({ "1": 1 })), Some(json!({ "1": units })), Some(json!({}))]);
+
+    let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+    let unit = format!("/{}/unit.json", figures.units[0]);
+    let receipts = || files_below(&place.root().join("store/staging")).into_iter().filter(|path| path.to_string_lossy().ends_with(&unit));
+    let receipt = receipts().find(|path| std::fs::read_to_string(path).unwrap().contains("sec.financials")).unwrap();
+    std::fs::write(&receipt, "{").unwrap();
+    for refused in [machines.commit("driver", &plan), answer(&mut machines.build("executor", &plan, figures, &figures.units[..1]))] {
+        let words = [&format!("the receipt of sec.financials unit {} is damaged", figures.units[0]), "delete its unit.json below staging/"];
+        assert!(refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(*word)), "{refused:?}");
+    }
+    assert_eq!(formats(&machines.store)[1], Some(json!({ "0": 1, "1": units - 1 })), "made again when it is needed");
+    std::fs::remove_file(&receipt).unwrap();
+    machines.work("executor", &plan);
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+}
+
+#[test]
+fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let copies = || files_below(&place.root().join("store/snapshots"));
+    let first = machines.plan();
+    machines.work("executor", &first);
+    machines.commit("driver", &first).expect(0);
+    let of_first = copies();
+    second_night(&place);
+    let second = machines.plan();
+    let of_second: Vec<PathBuf> = copies().into_iter().filter(|path| !of_first.contains(path)).collect();
+    assert_eq!(of_second.len(), 2, "the permits and the facts");
+    let prune = |arguments: &[&str]| {
+        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--snapshots", "--store", &machines.store], arguments].concat()).expect(0);
+        let gone: Vec<String> = serde_json::from_value(answer.json()["snapshots"].clone()).unwrap();
+        gone.into_iter().filter(|path| path.starts_with("file://")).collect::<Vec<_>>()
+    };
+    assert_eq!(prune(&[]), Vec::<String>::new(), "the release needs the first, the plan the second");
+    machines.work("executor", &second);
+    machines.commit("driver", &second).expect(0);
+    assert_eq!(prune(&[]), Vec::<String>::new(), "the plan of the first night still names its own");
+    let plan = first.address.strip_prefix("file://").unwrap();
+    std::fs::remove_file(plan).unwrap();
+    assert_eq!(prune(&[]), Vec::<String>::new(), "they are of today: another home may be about to plan with them");
+    for file in copies() {
+        // Snapshots are for reading only; of a folder each copy is a link to the same file.
+        let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
+        std::fs::File::open(file).unwrap().set_modified(two_days_ago).unwrap();
+    }
+    let dry = prune(&["--dry-run"]);
+    assert_eq!(dry.len(), 2, "{dry:?}");
+    assert_eq!(prune(&[]), dry);
+    assert!(of_second.iter().all(|path| path.exists()) && dry.iter().all(|url| !PathBuf::from(url.strip_prefix("file://").unwrap()).exists()), "{dry:?}");
+    // What is gone is put there again by whoever plans with it.
+    machines.ask("driver", &["verify", "--rebuild", "--store", &machines.store]).expect(0);
+}
+
+/// A store that was mistyped, or whose disk is not mounted, is no empty one.
+#[test]
+fn a_store_that_is_not_there_is_refused_by_who_reads_and_deletes_nothing() {
+    let place = Place::new();
+    place.run(&["permit.nola"]).expect(0);
+    second_night(&place);
+    place.run(&["permit.nola"]).expect(0);
+    let snapshots = || files_below(&place.home().join("snapshots"));
+    let before = snapshots();
+    let typo = place.root().join("stoer");
+    let url = format!("file://{}", typo.display());
+    for command in [&["releases", "list"][..], &["status"], &["upgrade"], &["keys", "list"], &["releases", "prune", "--snapshots"]] {
+        let refused = place.pubdata(&[command, &["--store", &url]].concat()).expect(40);
+        assert!(refused.stderr.contains("there is no store at") && refused.stderr.contains("mounted"), "{command:?}: {}", refused.stderr);
+    }
+    let plan = format!("{url}/plans/{}.json", "0".repeat(64));
+    place.pubdata(&["task", "build", "--plan", &plan, "--share", "0/1"]).expect(40);
+    assert!(!typo.exists());
+
+    let prune = |url: &str| place.pubdata(&["releases", "prune", "--keep", "1", "--snapshots", "--store", url]);
+    std::fs::create_dir(&typo).unwrap();
+    let refused = prune(&url).expect(40);
+    assert!(refused.stderr.contains("has no release") && refused.stderr.contains("--store"), "{}", refused.stderr);
+    let machines = Machines::new(&place);
+    let plan = machines.plan_of(&["permit.nola"]);
+    machines.work("executor", &plan);
+    machines.commit("driver", &plan).expect(0);
+    prune(&machines.store).expect(0);
+    assert_eq!(snapshots(), before, "the releases of the home need them");
+    place.pubdata(&["verify"]).expect(0);
+
+    let plain = place.command(&["check", "--store", "s3://bucket"]).env("AWS_ENDPOINT", "http://127.0.0.1:9").output().unwrap();
+    let told = String::from_utf8_lossy(&plain.stderr).into_owned();
+    assert!(plain.status.code() == Some(40) && told.contains("AWS_ALLOW_HTTP=true"), "{told}");
+}
+
+#[test]
+fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let mirror = place.mirror().display().to_string();
+    let told = place.pubdata(&[&["plan", "--write", "--store", &machines.store, "--mirror", &mirror], &TASKS[..]].concat()).expect(0);
+    let with_home = format!("  pubdata --home {} ", place.home().display());
+    let typed: Vec<Vec<&str>> = told.stdout.lines().filter_map(|line| Some(line.strip_prefix(&with_home)?.split(' ').collect())).collect();
+    assert_eq!(typed.iter().map(|words| words[0]).collect::<Vec<_>>(), ["task", "task", "commit"], "{}", told.stdout);
+    for words in &typed[..2] {
+        place.pubdata(words).expect(0);
+    }
+    let other = machines.ask("another", &typed[2]).expect(0);
+    assert!(other.stderr.contains("the plan was made with the home"), "{}", other.stderr);
+    assert_eq!(other.release_id(), of_run(1)[0]);
+    let own = place.pubdata(&typed[2]).expect(0);
+    assert!(!own.stderr.contains("the plan was made with the home"), "{}", own.stderr);
+}
+
+/// An archive as the SEC's, small: what a unit needs is little of it.
+fn many_registrants(place: &Place) -> usize {
+    place.edit_archive(FACTS, |members| {
+        let one = members["CIK0001045810.json"].clone();
+        for number in 0..40 {
+            // Fictional registrants, with text that does not compress to nothing.
+            let cik = 9_930_000 + number;
+            let noise: String = (0..2_000).map(|part| pubdata_core::ids::Digest::of(format!("{cik} {part}").as_bytes()).to_string()).collect();
+            let padded = one.replacen("1045810", &cik.to_string(), 1).replacen("\"units\":", &format!("\"noise\":\"{noise}\",\"units\":"), 1);
+            members.insert(format!("CIK{cik:010}.json"), padded);
+        }
+    });
+    usize::try_from(std::fs::metadata(place.file(FACTS)).unwrap().len()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_archive_in_the_store_only_the_members_come_that_a_unit_reads() {
+    let server = ObjectServer::start(&[]).await;
+    tokio::task::spawn_blocking(move || {
+        let place = Place::new();
+        let size = many_registrants(&place);
+        let machines = Machines::on(&place, &server);
+        let plan = machines.plan();
+        let figures = plan.work.iter().find(|work| work.task_id == "sec.financials").unwrap();
+        server.given("");
+        answer(&mut machines.build("executor", &plan, figures, &figures.units[20..24])).expect(0);
+        let given = server.given(FACTS);
+        assert!(given > 0 && given < size / 5, "{given} of {size} bytes for four units of {}", figures.units.len());
+        let is_whole = || files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(FACTS));
+        assert!(!is_whole(), "what came of it is removed with the scratch folder");
+        answer(&mut machines.build("executor", &plan, figures, &figures.units)).expect(0);
+        let given = server.given(FACTS);
+        assert!(given >= size && given < size + size / 10, "most members are needed: the directory and all of it, {given} of {size} bytes");
+        machines.work("another", &plan);
+        let made = machines.commit("driver", &plan).expect(0).release_id();
+        let of_run = Place::new();
+        many_registrants(&of_run);
+        assert_eq!(made, of_run.run(&TASKS).expect(0).release_id());
+    })
+    .await
+    .unwrap();
+}
+
+/// A registry as Florida's, with three members of some size.
+fn long_registry(place: &Place) -> usize {
+    let path = place.file(REGISTRY);
+    let mut members = member_bytes(&path);
+    let mut record = members["cordata1.txt"].clone();
+    // Without officers.
+    record[668..1436].fill(b' ');
+    for member in ["cordata1.txt", "cordata3.txt", "cordata9.txt"] {
+        for number in 0..1_500 {
+            // Fictional numbers, and names that do not compress to nothing. Source of the layout: `pipelines/business/fl_sunbiz.toml`.
+            let digit = &member[7..8];
+            let name: String = (0..3).map(|part| pubdata_core::ids::Digest::of(format!("{member} {number} {part}").as_bytes()).to_string()).collect();
+            let rows = members.get_mut(member).unwrap();
+            rows.extend(format!("L99{digit}{number:08}{name}").as_bytes());
+            rows.extend(&record[12 + 192..]);
+        }
+    }
+    let members: Vec<(&str, &[u8])> = members.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    std::fs::write(&path, archive(&members)).unwrap();
+    usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_an_archive_in_the_store_only_the_member_comes_that_is_split() {
+    let server = ObjectServer::start(&[]).await;
+    tokio::task::spawn_blocking(move || {
+        let place = Place::new();
+        let size = long_registry(&place);
+        let machines = Machines::on(&place, &server);
+        let plan = machines.plan_of(&["business.fl_sunbiz"]);
+        let registry = &plan.work[0];
+        server.given("");
+        // The members stand first, in the order of their names.
+        let split = |inputs: &str| machines.ask("executor", &["task", "split", "--plan", &plan.address, "--task", &registry.task_id, "--input", inputs]);
+        split("1").expect(0);
+        let given = server.given(REGISTRY);
+        assert!(given > 0 && given < size * 4 / 5, "{given} of {size} bytes for one member of three");
+        assert!(!files_below(&machines.home("executor").join("snapshots")).iter().any(|path| path.ends_with(REGISTRY)));
+        machines.work("executor", &plan);
+        let made = machines.commit("driver", &plan).expect(0).release_id();
+        let of_run = Place::new();
+        long_registry(&of_run);
+        assert_eq!(made, of_run.run(&["business.fl_sunbiz"]).expect(0).release_id());
+    })
+    .await
+    .unwrap();
+}
+
+#[test]
+fn what_nobody_has_touched_for_a_day_is_pruned_and_nothing_else() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let (plan, store) = (machines.plan(), place.root().join("store"));
+    machines.work("executor", &plan);
+    machines.commit("driver", &plan).expect(0);
+    let prune = |arguments: &[&str]| {
+        let answer = machines.ask("driver", &[&["releases", "prune", "--keep", "1", "--store", &machines.store], arguments].concat()).expect(0);
+        serde_json::from_value::<Vec<String>>(answer.json()["placed"].clone()).unwrap()
+    };
+    assert_eq!(prune(&[]), Vec::<String>::new(), "it may still be worked on");
+    let of_folder = |folder: &str| files_below(&store.join(folder));
+    let two_days_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(48);
+    let make_old = |files: Vec<PathBuf>| {
+        for file in files {
+            let file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+            file.set_modified(two_days_ago).unwrap();
+        }
+    };
+    make_old(of_folder("staging").into_iter().skip(1).collect());
+    let own = store.join("staging/0123456789abcdef-0123456789abcdef0123456789abcdef/build.json");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "{}").unwrap();
+    make_old([of_folder("plans"), vec![own.clone()]].concat());
+    let dry = prune(&["--dry-run"]);
+    assert_eq!(prune(&[]), dry);
+    assert!(dry.len() == 1 + TASKS.len() - 1 && dry[0].starts_with("plans/"), "all but the work of which one file is new: {dry:?}");
+    assert!(of_folder("plans").is_empty() && own.exists(), "staged builds of a home are not of a plan");
+    machines.ask("driver", &["verify", "--store", &machines.store]).expect(0);
+}

@@ -1,0 +1,130 @@
+use std::path::Path;
+
+use pubdata_testing::Place;
+
+/// Replaces a file by one with the byte in its middle changed; links to the old bytes stay whole.
+fn flip_middle(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
+    let place = Place::published();
+    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
+    assert_eq!(answer["verified"]["problems"].as_array().unwrap().len(), 0);
+    assert!(answer["verified"]["parts"].as_u64().unwrap() > 50, "shards included");
+    assert_eq!(answer["rebuilt"]["release_id"], place.current());
+    assert_eq!(answer["rebuilt"]["rebuilt_id"], place.current());
+    // Links between permits and licenses are built on other pipelines, in an order.
+    assert!(place.manifest()["tasks"]["permit.austin_links"].is_object());
+    assert_eq!(answer["rebuilt"]["notes"], serde_json::json!({}), "what this program made it is held to");
+    let text = place.pubdata(&["verify"]).expect(0);
+    assert!(text.stdout.starts_with("match"), "{}", text.stdout);
+}
+
+#[test]
+fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
+    let place = Place::published();
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|"));
+    place.run(&[]).expect(10);
+    std::fs::remove_file(place.file("acsdt5y2022-b01003.dat")).unwrap();
+    place.run(&[]).expect(30);
+    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(0).json();
+    assert_eq!(answer["rebuilt"]["rebuilt_id"], place.current(), "{answer:#}");
+}
+
+#[test]
+fn a_changed_or_missing_part_is_named() {
+    let place = Place::published();
+    flip_middle(&place.part("geo.school/part-0.parquet"));
+    std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
+    let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
+    let problems = answer["verified"]["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.as_str().unwrap().contains("geo.school/part-0.parquet")), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.as_str().unwrap().contains("geo.county/part-0.parquet")), "{problems:?}");
+    assert!(place.pubdata(&["verify"]).expect(1).stdout.contains("mismatch"));
+}
+
+#[test]
+fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built_again() {
+    let place = Place::published();
+    let release = place.current();
+    flip_middle(&place.part("geo.school/part-0.parquet"));
+    std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
+    let answer = place.run(&[]).expect(0).json();
+    assert_eq!(answer["outcome"], "unchanged", "without --force nothing is built, and nothing at hand");
+    let answer = place.run(&["--force"]).expect(0).json();
+    assert_eq!((&answer["outcome"], &answer["release_id"]), (&"mended".into(), &release.into()));
+    place.pubdata(&["verify"]).expect(0);
+    assert_eq!(place.run(&["--force"]).expect(0).json()["outcome"], "unchanged");
+}
+
+#[test]
+fn a_changed_or_missing_snapshot_is_named() {
+    let place = Place::published();
+    let (changed, gone) = (place.snapshot("acsdt5y2023-b19013.dat"), place.snapshot("Geos20225YR.txt"));
+    flip_middle(&changed);
+    std::fs::remove_file(&gone).unwrap();
+    let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
+    let problems: Vec<&str> = answer["verified"]["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(
+        problems.iter().any(|problem| problem.contains(changed.to_str().unwrap())
+            && problem.contains("is not what was fetched")
+            && problem.contains("changed within bytes 0 to 65536")),
+        "{problems:?}"
+    );
+    assert!(problems.iter().any(|problem| problem.contains(gone.to_str().unwrap()) && problem.contains("is gone")), "{problems:?}");
+}
+
+#[test]
+fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetches_it_again() {
+    let place = Place::published();
+    let (release, snapshot) = (place.current(), place.snapshot("acsdt5y2023-b19013.dat"));
+    flip_middle(&snapshot);
+    let answer = place.run(&["--force", "--offline"]).expect(20);
+    let reasons = answer.reasons("census.acs5/vintage=2023");
+    assert!(reasons.contains(snapshot.to_str().unwrap()) && reasons.contains("the next run fetches the file again"), "{reasons}");
+    place.run(&[]).expect(0);
+    assert_eq!(place.current(), release);
+    place.pubdata(&["verify"]).expect(0);
+}
+
+#[test]
+fn a_changed_manifest_is_refused() {
+    let place = Place::published();
+    let path = place.part("manifest.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"rows\": 60", "\"rows\": 61", 1)).unwrap();
+    assert_ne!(std::fs::read_to_string(&path).unwrap(), text);
+    let answer = place.pubdata(&["verify"]).expect(60);
+    assert!(answer.stderr.contains(&place.current()) && answer.stderr.contains("manifest"), "{answer:#?}");
+}
+
+#[test]
+fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
+    let place = Place::published();
+    let snapshot = place.snapshot("acsdt5y2023-b01003.dat");
+    let text = std::fs::read_to_string(&snapshot).unwrap();
+    std::fs::remove_file(&snapshot).unwrap();
+    std::fs::write(&snapshot, text.replace("860Z200US90210|19652|", "860Z200US90210|19653|")).unwrap();
+    let answer = place.pubdata(&["verify", "--rebuild", "--json"]).expect(1).json();
+    assert_ne!(answer["rebuilt"]["rebuilt_id"], place.current());
+    let differences = answer["rebuilt"]["differences"].to_string();
+    assert!(differences.contains("geo.zcta_metric/2023.parquet"), "{differences}");
+    assert!(place.unrenewed().is_empty(), "a rebuild publishes nothing");
+}
+
+#[test]
+fn an_unknown_release_is_refused() {
+    let place = Place::published();
+    place.pubdata(&["verify", "not-an-id"]).expect(40);
+    let answer = place.pubdata(&["verify", "r00000000000000000000"]);
+    assert!(matches!(answer.code, Some(40 | 60)) && answer.stderr.contains("r00000000000000000000"), "{answer:#?}");
+}

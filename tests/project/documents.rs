@@ -1,0 +1,155 @@
+//! What the documents say against what they speak of: the data dictionary, links, licences, and what is covered.
+
+use std::path::{Path, PathBuf};
+
+use pubdata_core::contract::data_dictionary;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::pipeline::Declarations;
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn data_dictionary_is_that_of_the_contracts() {
+    let written = std::fs::read_to_string(repository().join("docs/data-dictionary.md")).unwrap();
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    assert!(written == data_dictionary(&declarations.contracts), "docs/data-dictionary.md is out of date: run `make docs`");
+}
+
+/// The Markdown files of the repository's own rooms.
+fn documents() -> Vec<PathBuf> {
+    fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = vec![repository().join("README.md"), repository().join("CHANGELOG.md")];
+    for room in ["docs", "fixtures", "integrations", "packaging", "clients"] {
+        collect(&repository().join(room), &mut found);
+    }
+    found
+}
+
+/// What a heading is called in a link: lower case, blanks as `-`, without punctuation.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim().to_lowercase());
+    let is_kept = |character: &char| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_');
+    headings.map(|heading| heading.chars().filter(is_kept).collect::<String>().replace(' ', "-")).collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+            for target in targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:")) {
+                let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let path = if path.is_empty() { document.clone() } else { document.parent().unwrap().join(path) };
+                let is_named = || std::fs::read_to_string(&path).is_ok_and(|text| anchors(&text).iter().any(|name| name == anchor));
+                if !path.exists() || (!anchor.is_empty() && !is_named()) {
+                    broken.push(format!("{}:{}: {target}", document.display(), number + 1));
+                }
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path)).unwrap()
+}
+
+/// Terms that stand in a declaration only are read by nobody who uses the data.
+#[test]
+fn page_of_licences_has_the_row_of_every_pipeline() {
+    let page = read("docs/LICENCES.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let rows =
+        declarations.pipelines.iter().map(|(pipeline_id, declaration)| format!("| `{pipeline_id}` | {} | {} |", declaration.publisher, declaration.licence));
+    let missing: Vec<String> = rows.filter(|row| !page.lines().any(|line| line == row)).collect();
+    assert_eq!(missing, Vec::<String>::new(), "docs/LICENCES.md lacks these rows");
+}
+
+/// A cell of the row that begins with a label, empty where there is none.
+fn cell<'t>(text: &'t str, label: &str, column: usize) -> &'t str {
+    let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
+    rows.filter(|cells| cells.get(1) == Some(&label)).find_map(|cells| cells.get(column).copied()).unwrap_or_default()
+}
+
+#[test]
+fn readme_says_which_states_and_cities_are_covered() {
+    let readme = read("README.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let mut missing = Vec::new();
+    // What builds on others covers no place of its own.
+    for (pipeline_id, declaration) in declarations.pipelines.iter().filter(|(_, declaration)| declaration.builds_on.is_empty()) {
+        let text = |table: &toml::Table, key: &str| table.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+        let state = text(&declaration.settings, "state");
+        let is_there = match pipeline_id.split('.').next().unwrap_or_default() {
+            "business" => !cell(&readme, &state, 2).is_empty(),
+            "license" if !state.is_empty() => !cell(&readme, &state, 3).is_empty(),
+            "permit" => {
+                let jurisdiction = declaration.settings["jurisdiction"].as_table().unwrap();
+                cell(&readme, &text(jurisdiction, "state"), 4).contains(&text(jurisdiction, "name"))
+            }
+            _ => true,
+        };
+        if !is_there {
+            missing.push(pipeline_id.clone());
+        }
+    }
+    for line in read("pipelines/tax/states.csv").lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let label = match (cells[1], cells[2]) {
+            ("full", "boundaries") => "by ZIP code or address, with local rates",
+            ("full", "places") => "by city or county, with local rates",
+            ("full", "counties") => "by county, which is all that taxes there",
+            ("full", "statewide") => "one rate for the whole state",
+            ("full", "no_tax") => "no sales tax",
+            ("state_only", _) => "the state's own rate only",
+            _ => "nothing yet",
+        };
+        if !cell(&readme, label, 2).split(' ').any(|state| state == cells[0]) {
+            missing.push(format!("{} under `{label}`", cells[0]));
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new(), "the README does not say that these are covered");
+}
+
+/// The page lists by hand what the builder of permits reads, and our words: both as the declarations and types have them today.
+#[test]
+fn page_about_adding_a_city_lists_every_column_and_word() {
+    let page = read("docs/ADDING-A-DATASET.md");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let mut missing = Vec::new();
+    for (pipeline_id, declaration) in declarations.pipelines.iter().filter(|(pipeline_id, _)| pipeline_id.starts_with("permit.")) {
+        let text = read(&format!("pipelines/{}.toml", pipeline_id.replace('.', "/")));
+        let settings = text.split("[settings]").nth(1).unwrap_or_default();
+        for column in declaration.sources.iter().flat_map(|source| source.columns.keys()) {
+            // `contact_12_name` is `…_name` of a party, and a piece of an address is named by a setting.
+            let of_a_party = column.match_indices('_').any(|(place, _)| page.contains(&format!("`…{}`", &column[place..])));
+            if !page.contains(&format!("`{column}`")) && !of_a_party && !settings.contains(column.as_str()) {
+                missing.push(format!("{pipeline_id}: `{column}`"));
+            }
+        }
+    }
+    let types: toml::Table = read("schemas/_types.toml").parse().unwrap();
+    for (table, kind) in
+        [("type", "permit_type"), ("status", "permit_status"), ("work_class", "work_class"), ("property_class", "property_class"), ("role", "contact_role")]
+    {
+        let words: Vec<String> = types[kind]["values"].as_array().unwrap().iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();
+        let row = format!("| `[settings.{table}]` | {} |", words.join(", "));
+        if !page.contains(&row) {
+            missing.push(row);
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new(), "docs/ADDING-A-DATASET.md lacks these");
+}
