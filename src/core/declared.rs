@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Serialize;
 
@@ -26,11 +26,11 @@ struct BuiltInSchemas;
 impl DeclarationFiles {
     /// The declarations the program was built with.
     pub fn built_in() -> Self {
-        fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Cow<'static, [u8]>)> {
-            let read = |path: &str| E::get(path).map(|file| file.data);
-            E::iter().filter_map(|path| Some((format!("{root}/{path}"), read(&path)?))).collect()
-        }
-        Self(Arc::new(files::<BuiltInPipelines>("pipelines").into_iter().chain(files::<BuiltInSchemas>("schemas")).collect()))
+        static FILES: LazyLock<DeclarationFiles> = LazyLock::new(|| {
+            let files = files::<BuiltInPipelines>("pipelines").into_iter().chain(files::<BuiltInSchemas>("schemas"));
+            DeclarationFiles(Arc::new(files.collect()))
+        });
+        FILES.clone()
     }
 
     /// The declarations of a folder that holds `pipelines/` and `schemas/`.
@@ -177,6 +177,11 @@ fn dotted(table: &str, key: &str) -> String {
 /// `pipelines/census/acs5.toml` → `census.acs5`.
 pub fn id_of_path(path: &str, root: &str) -> String {
     path.trim_start_matches(root).trim_start_matches('/').trim_end_matches(".toml").replace('/', ".")
+}
+
+fn files<E: rust_embed::RustEmbed>(root: &str) -> Vec<(String, Cow<'static, [u8]>)> {
+    let read = |path: &str| E::get(path).map(|file| file.data);
+    E::iter().filter_map(|path| Some((format!("{root}/{path}"), read(&path)?))).collect()
 }
 
 fn collect(folder: &Path, name: &str, files: &mut BTreeMap<String, Cow<'static, [u8]>>) -> Result<()> {

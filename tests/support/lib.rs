@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pubdata_build::decode::{member_name, member_names};
 use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Declarations, Source, expand};
 use pubdata_fetch::{Clock, FetchProgress, FetchSettings, ProxySettings, mirror_path};
 use pubdata_run::{self as run, Observer, Plan, RunReport, RunSettings, SharedObserver, TaskReport};
@@ -30,16 +31,17 @@ use tempfile::TempDir;
 
 use publisher::archive;
 
-/// What a release of the fixtures depends on: the program, the fixtures, and the day, which files without a date of their own are of.
+/// What a release of the fixtures depends on: the code that makes releases, the declarations, the fixtures, and the day, which files without a date of
+/// their own are of. A change of the API or of the command line alone leaves it as it is.
 fn state_of_the_fixtures() -> String {
-    let program = &program();
-    let files = case_sources("basic").into_iter().flat_map(|folder| files_below(&folder)).chain([program.to_owned()]);
+    let code = ["core", "store", "fetch", "build", "run"].map(|member| project("src").join(member));
+    let declared = ["pipelines", "schemas"].map(project);
+    let files = code.into_iter().chain(declared).chain(case_sources("basic")).flat_map(|folder| files_below(&folder));
     let mut text = Timestamp::now().strftime("%Y-%m-%d").to_string();
     for file in files {
-        let known = file.metadata().unwrap();
-        text.push_str(&format!("{} {} {:?}\n", file.display(), known.len(), known.modified().unwrap()));
+        text.push_str(&format!("{} {}\n", file.display(), Digest::of(&std::fs::read(&file).unwrap())));
     }
-    pubdata_core::ids::Digest::of(text.as_bytes()).to_string()[..16].to_owned()
+    Digest::of(text.as_bytes()).to_string()[..16].to_owned()
 }
 
 /// The test binaries, each a folder of `tests/`.
@@ -149,34 +151,63 @@ impl Answer {
 }
 
 impl Place {
+    /// A place with all fixtures.
     pub fn new() -> Self {
+        Self::holding(&[])
+    }
+
+    /// A place with the fixtures of some families or pipelines alone, and the operator's choice to run no others.
+    pub fn with(selected: &[&str]) -> Self {
+        let place = Self::holding(selected);
+        std::fs::create_dir_all(place.home()).unwrap();
+        std::fs::write(place.home().join("pubdata.toml"), format!("pipelines = {selected:?}\n")).unwrap();
+        place
+    }
+
+    fn holding(selected: &[&str]) -> Self {
         let place = Self { folder: tempfile::tempdir().unwrap() };
+        let fixtures = project("fixtures");
         for source in case_sources("basic") {
-            copy_folder(&source, &place.mirror());
+            let pipeline = source.strip_prefix(&fixtures).unwrap().iter().take(2).map(|name| name.to_str().unwrap()).collect::<Vec<_>>();
+            if selected.is_empty() || selected.contains(&pipeline[0]) || selected.contains(&pipeline.join(".").as_str()) {
+                copy_folder(&source, &place.mirror());
+            }
         }
         place
     }
 
-    /// A place that has published once, which the first test of a day does for all: of the same program and fixtures it is the same.
+    /// A place with all fixtures that has published once.
     pub fn published() -> Self {
-        let kept = Path::new(&target_folder().join("tmp")).join(format!("published-{}", state_of_the_fixtures()));
+        Self::new().after_a_run("all")
+    }
+
+    /// A place with some fixtures that has published once.
+    pub fn published_with(selected: &[&str]) -> Self {
+        Self::with(selected).after_a_run(&selected.join("+"))
+    }
+
+    /// Publishes, which the first test of a day does for all: the same code and fixtures make the same release. `name` is that of the fixtures.
+    fn after_a_run(self, name: &str) -> Self {
+        let kept = target_folder().join("tmp").join(format!("published-{}", state_of_the_fixtures()));
         std::fs::create_dir_all(&kept).unwrap();
-        let lock = std::fs::File::create(kept.join("lock")).unwrap();
+        let lock = std::fs::File::create(kept.join(format!("{name}.lock"))).unwrap();
         lock.lock().unwrap();
-        let place = Self::new();
-        if kept.join("home").exists() {
-            copy_folder(&kept.join("home"), &place.home());
+        let home = kept.join(name);
+        if home.exists() {
+            copy_folder(&home, &self.home());
         } else {
             let of_before = folders(kept.parent().unwrap()).into_iter().filter(|folder| *folder != kept);
             of_before
                 .filter(|folder| folder.file_name().unwrap().to_str().unwrap().starts_with("published-"))
                 .for_each(|folder| drop(std::fs::remove_dir_all(folder)));
-            place.run(&[]).expect(0);
+            self.run(&[]).expect(0);
             // Whole or not at all: a test may be killed here.
-            copy_folder(&place.home(), &kept.join("copying"));
-            std::fs::rename(kept.join("copying"), kept.join("home")).unwrap();
+            let copying = kept.join(format!("{name}.copying"));
+            drop(std::fs::remove_dir_all(&copying));
+            copy_folder(&self.home(), &copying);
+            std::fs::rename(copying, home).unwrap();
         }
-        place
+        self
     }
 
     pub fn root(&self) -> &Path {

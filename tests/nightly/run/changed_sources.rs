@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use pubdata_build::publish::fault::VARIABLE;
 use serde_json::{Value, json};
 
-use super::ACS_2023;
+use super::{ACS_2023, GEOGRAPHY};
 use pubdata_testing::publisher::{archive, bomb};
 use pubdata_testing::{Answer, Place, only_member};
 
@@ -26,7 +26,7 @@ fn refused(damage: impl FnOnce(&Place), code: i32, task_id: &str, says: &[&str])
 /// As [`refused`], of a file that several tasks read.
 #[track_caller]
 fn refused_by(damage: impl FnOnce(&Place), code: i32, task_ids: &[&str], says: &[&str]) {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let before = place.manifest();
     damage(&place);
     let answer = place.run(&[]).expect(code);
@@ -92,7 +92,7 @@ fn an_unknown_school_status() {
 
 #[test]
 fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit_member(DIRECTORY, |text| with_cell(&text, "069037000001", "LEVEL", "Junior High"));
     place.run(&[]).expect(0);
     let (school, _) = &place.rows("geo.school")["geo.school:069037000001"];
@@ -103,7 +103,7 @@ fn an_unknown_school_level_is_null_with_a_warning_and_its_text() {
 
 #[test]
 fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(INCOME, |text| text.replace("860Z200US95120|250001|-333333333", "860Z200US95120|-777777777|-222222222"));
     place.run(&[]).expect(0);
     let (metric, pointers) = &place.rows("geo.zcta_metric")["geo.zcta_metric:2023:95120:median_household_income"];
@@ -116,7 +116,7 @@ fn an_unknown_special_value_is_null_with_a_warning_and_its_text() {
 
 #[test]
 fn a_margin_below_zero_that_is_no_special_value_is_quarantined() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
     place.run(&[]).expect(10);
     let quarantine = geo_quarantine(&place);
@@ -135,7 +135,7 @@ fn a_table_cut_to_half() {
 
 #[test]
 fn a_table_cut_to_half_on_the_first_run() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     place.edit(POPULATION, |text| half(&text));
     let answer = place.run(&[]).expect(20);
     assert_says(&answer, ACS_2023, &["missing_area", "B01003 has no row for", "max_quarantined_percent"]);
@@ -145,7 +145,7 @@ fn a_table_cut_to_half_on_the_first_run() {
 #[test]
 fn a_relationship_file_cut_to_half() {
     refused_by(|place| place.edit(RELATIONSHIP, |text| half(&text)), 20, &[GAZETTEER, "zip.zip"], &[RELATIONSHIP, "% fewer"]);
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     place.edit(RELATIONSHIP, |text| half(&text));
     assert_says(&place.run(&[]).expect(20), GAZETTEER, &["no_county_relationship", "max_quarantined_percent"]);
 }
@@ -163,7 +163,7 @@ fn a_geocode_archive_cut_to_half() {
 fn a_geocode_file_with_half_of_its_lines() {
     let damage = |place: &Place| place.edit_member(EDGE, |text| half(&text));
     refused(damage, 20, SCHOOLS, &[EDGE, "% fewer"]);
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     damage(&place);
     assert_says(&place.run(&[]).expect(20), SCHOOLS, &["too_few_geocodes", "open schools have a geocode"]);
 }
@@ -192,7 +192,7 @@ fn a_file_with_a_header_only() {
 
 #[test]
 fn a_file_with_a_header_only_on_the_first_run() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     place.edit(INCOME, |text| header_only(&text));
     place.edit_member(DIRECTORY, |text| header_only(&text));
     place.edit_member("2025_Gaz_counties_national.zip", |text| header_only(&text));
@@ -231,7 +231,7 @@ fn an_archive_member_that_grows_beyond_belief() {
 
 #[test]
 fn a_line_that_stands_twice_identically_counts_once() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let before = place.rows("geo.zcta_metric").len();
     place.edit(POPULATION, |text| format!("{text}860Z200US90210|19652|1335\n"));
     let answer = place.run(&[]).expect(0);
@@ -248,7 +248,7 @@ fn two_lines_that_contradict_each_other() {
 
 #[test]
 fn an_area_that_one_table_lacks_is_quarantined_with_its_reason() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(INCOME, |text| text.lines().filter(|line| !line.contains("US90210|")).map(|line| format!("{line}\n")).collect());
     let answer = place.run(&[]).expect(10);
     let income = "geo.zcta_metric:2023:90210:median_household_income";
@@ -263,7 +263,7 @@ fn an_area_that_one_table_lacks_is_quarantined_with_its_reason() {
 
 #[test]
 fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let schools = place.rows("geo.school").len();
     let (_, before) = only_member(&place.file(DIRECTORY));
     let line = before.lines().find(|line| line.contains(",069037000026,")).unwrap().to_owned();
@@ -303,7 +303,7 @@ fn a_line_that_cannot_be_read_is_in_quarantine_with_reason_text_and_pointer() {
 
 #[test]
 fn a_malformed_line_counts_in_the_dataset_of_its_own_level() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|"));
     let answer = place.run(&[]).expect(10);
     assert_eq!(answer.task(ACS_2023)["quarantined"], json!({ "geo.zcta_metric": { "malformed_record": 1, "missing_area": 1 } }));
@@ -311,7 +311,7 @@ fn a_malformed_line_counts_in_the_dataset_of_its_own_level() {
 
 #[test]
 fn blocked_outranks_missing_and_missing_outranks_quarantined() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     place.edit(INCOME, |text| text.lines().filter(|line| !line.contains("US90210|")).map(|line| format!("{line}\n")).collect());
     place.run(&[]).expect(10);
     std::fs::remove_file(place.file(RELATIONSHIP)).unwrap();
@@ -324,7 +324,7 @@ fn blocked_outranks_missing_and_missing_outranks_quarantined() {
 
 #[test]
 fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     // Those that are left all have a geocode.
     let geocoded = only_member(&place.file(EDGE)).1;
     let keep = |line: &&str| !line.contains("069037") && (line.starts_with("SCHOOL_YEAR") || geocoded.contains(line.split(',').nth(11).unwrap()));
@@ -345,7 +345,7 @@ fn accepting_a_loss_lifts_the_comparison_with_the_last_release_and_nothing_else(
 
 #[test]
 fn growth_since_the_last_release_is_told_by_the_run_and_is_no_part_of_the_release() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     let whole = only_member(&place.file(DIRECTORY)).1;
     let geocoded = only_member(&place.file(EDGE)).1;
     let keep = |line: &&str| !line.contains("069037") && (line.starts_with("SCHOOL_YEAR") || geocoded.contains(line.split(',').nth(11).unwrap()));

@@ -8,11 +8,12 @@ use pubdata_fetch::FetchProgress;
 use pubdata_run::{self as run, Observer, SharedObserver, TaskReport};
 use pubdata_store::Home;
 
+use super::GEOGRAPHY;
 use pubdata_testing::{Place, copy_folder, settings};
 
 /// Kills the program at each point of the second run, looks at what is left, and runs again.
 fn killed_at(points: impl Iterator<Item = &'static &'static str>) -> Vec<bool> {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let old = place.current();
     let aside = place.root().join("old");
     copy_folder(&place.home(), &aside);
@@ -52,17 +53,17 @@ fn killed_while_a_release_is_committed_readers_see_the_old_or_the_new_one_and_th
 
 #[test]
 fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
     assert_eq!(killed.status.signal(), Some(6));
     let next = place.run(&[]).expect(0);
     assert_eq!(next.task("nces.ccd_directory")["outcome"], "resumed");
-    assert_eq!(next.release_id(), Place::published().current());
+    assert_eq!(next.release_id(), Place::published_with(GEOGRAPHY).current());
 }
 
 #[test]
 fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     for (first, then) in [(&[][..], &["--force"][..]), (&["--accept", "nces.ccd_directory"], &[])] {
         let killed = place.run_command(first).env(VARIABLE, "commit.begun").output().unwrap();
         assert_eq!(killed.status.signal(), Some(6));
@@ -74,7 +75,7 @@ fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
 
 #[test]
 fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|-1335"));
     let killed = place.run_command(&[]).env(VARIABLE, "commit.begun").output().unwrap();
     assert_eq!(killed.status.signal(), Some(6));
@@ -84,17 +85,17 @@ fn a_build_that_is_resumed_still_tells_of_its_quarantine() {
 
 #[test]
 fn killed_in_the_very_first_run_nothing_is_published_and_the_next_run_publishes() {
-    let place = Place::new();
+    let place = Place::with(GEOGRAPHY);
     let killed = place.run_command(&[]).env(VARIABLE, "commit.manifest_written").output().unwrap();
     assert_eq!(killed.status.signal(), Some(6));
     assert!(!place.home().join("channels/nightly").exists());
     place.pubdata(&["status"]).expect(0);
-    assert_eq!(place.run(&[]).expect(0).release_id(), Place::published().current());
+    assert_eq!(place.run(&[]).expect(0).release_id(), Place::published_with(GEOGRAPHY).current());
 }
 
 #[test]
 fn a_second_run_at_the_same_time_says_so_and_changes_nothing() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let first = place.current();
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
     let lock = Home::open(&place.home()).unwrap().lock().unwrap();

@@ -36,4 +36,6 @@ mod views;
 mod why;
 
 /// The task that most tests change.
+/// The families of places, for tests that look at no others: areas, schools, ZIP codes.
+const GEOGRAPHY: &[&str] = &["census", "nces", "zip"];
 const ACS_2023: &str = "census.acs5/vintage=2023";

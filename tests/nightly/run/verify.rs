@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use super::GEOGRAPHY;
 use pubdata_testing::Place;
 
 /// Replaces a file by one with the byte in its middle changed; links to the old bytes stay whole.
@@ -28,7 +29,7 @@ fn a_whole_release_is_verified_and_built_again_to_the_same_id() {
 
 #[test]
 fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19652|1335|7|"));
     place.run(&[]).expect(10);
     std::fs::remove_file(place.file("acsdt5y2022-b01003.dat")).unwrap();
@@ -39,7 +40,7 @@ fn a_release_with_a_stale_task_and_quarantine_is_built_again_to_the_same_id() {
 
 #[test]
 fn a_changed_or_missing_part_is_named() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     flip_middle(&place.part("geo.school/part-0.parquet"));
     std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
@@ -52,7 +53,7 @@ fn a_changed_or_missing_part_is_named() {
 
 #[test]
 fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built_again() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let release = place.current();
     flip_middle(&place.part("geo.school/part-0.parquet"));
     std::fs::remove_file(place.part("geo.county/part-0.parquet")).unwrap();
@@ -66,7 +67,7 @@ fn lost_and_damaged_parts_of_the_only_release_are_written_anew_when_all_is_built
 
 #[test]
 fn a_changed_or_missing_snapshot_is_named() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let (changed, gone) = (place.snapshot("acsdt5y2023-b19013.dat"), place.snapshot("Geos20225YR.txt"));
     flip_middle(&changed);
     std::fs::remove_file(&gone).unwrap();
@@ -84,7 +85,7 @@ fn a_changed_or_missing_snapshot_is_named() {
 
 #[test]
 fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetches_it_again() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let (release, snapshot) = (place.current(), place.snapshot("acsdt5y2023-b19013.dat"));
     flip_middle(&snapshot);
     let answer = place.run(&["--force", "--offline"]).expect(20);
@@ -97,7 +98,7 @@ fn nothing_is_built_from_a_snapshot_that_changed_on_disk_and_the_next_run_fetche
 
 #[test]
 fn a_changed_manifest_is_refused() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let path = place.part("manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -109,7 +110,7 @@ fn a_changed_manifest_is_refused() {
 
 #[test]
 fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let snapshot = place.snapshot("acsdt5y2023-b01003.dat");
     let text = std::fs::read_to_string(&snapshot).unwrap();
     std::fs::remove_file(&snapshot).unwrap();
@@ -123,7 +124,7 @@ fn a_rebuild_from_a_changed_snapshot_reaches_another_id_and_names_the_part() {
 
 #[test]
 fn an_unknown_release_is_refused() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.pubdata(&["verify", "not-an-id"]).expect(40);
     let answer = place.pubdata(&["verify", "r00000000000000000000"]);
     assert!(matches!(answer.code, Some(40 | 60)) && answer.stderr.contains("r00000000000000000000"), "{answer:#?}");

@@ -88,7 +88,7 @@ impl SourceText {
     pub fn layer(&self) -> String {
         match self.member() {
             None => self.path.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned(),
-            Some(member) => self.module().first().cloned().unwrap_or_else(|| member.to_owned()),
+            Some(_) => self.module().first().cloned().unwrap_or_else(|| "lib".to_owned()),
         }
     }
 
