@@ -94,8 +94,8 @@ test: ## Run all tests, or those of ARGS="--test api NAME"
 	cargo $(TEST_RUNNER) --locked --workspace $(ARGS)
 
 check: ## Format, lints, declarations, layers
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo run --locked --quiet -- check
 	cargo test --locked --quiet --test project
 

@@ -258,7 +258,7 @@ impl Releases {
             let bytes = self.store.read_range(key, size_bytes - length..size_bytes).await?;
             let mut reader = ParquetMetaDataReader::new();
             match reader.try_parse_sized(&bytes, size_bytes) {
-                Ok(()) => return Ok(reader.finish().map_err(parquet_error)?),
+                Ok(()) => return reader.finish().map_err(parquet_error),
                 Err(ParquetError::NeedMoreData(needed)) if needed as u64 > length && needed as u64 <= size_bytes => length = needed as u64,
                 Err(error) => return Err(parquet_error(error).context(key.to_string())),
             }

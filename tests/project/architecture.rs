@@ -494,8 +494,8 @@ fn every_dependency_is_named() {
     assert!(!repository().join("build.rs").exists(), "declarations are read, not compiled: no build script");
 }
 
-/// Dependencies that are there to turn on features of those that `polars` brings.
-const FEATURES_ONLY: &[&str] = &["polars-core", "polars-ops"];
+/// Dependencies that are there to turn on features of those that others bring.
+const FEATURES_ONLY: &[&str] = &["fastrand", "polars-core", "polars-ops"];
 
 /// TOML holds facts: what needs a condition is Rust in the dataset's file (invariant 8).
 #[test]

@@ -1,6 +1,11 @@
 //! What the test binaries share: the project's fixtures as one mirror that a test may change, a home beside it, the program run on both, a publisher
 //! within the process, and a server of objects.
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may stop at once, and says why it skips")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::new_without_default,
+    reason = "a test may stop at once, says why it skips, and makes places by name"
+)]
 
 pub mod desk;
 pub mod objects;
@@ -178,35 +183,39 @@ impl Place {
 
     /// A place with all fixtures that has published once.
     pub fn published() -> Self {
-        Self::new().after_a_run("all")
+        Self::new().kept("all", |place| drop(place.run(&[]).expect(0)))
     }
 
     /// A place with some fixtures that has published once.
     pub fn published_with(selected: &[&str]) -> Self {
-        Self::with(selected).after_a_run(&selected.join("+"))
+        Self::with(selected).kept(&selected.join("+"), |place| drop(place.run(&[]).expect(0)))
     }
 
-    /// Publishes, which the first test of a day does for all: the same code and fixtures make the same release. `name` is that of the fixtures.
-    fn after_a_run(self, name: &str) -> Self {
-        let kept = target_folder().join("tmp").join(format!("published-{}", state_of_the_fixtures()));
+    /// A place that is filled, beside its mirror, by the first test of a day that asks for it; the others copy what that one kept. What fills it must
+    /// depend on the code, the declarations and the fixtures alone.
+    pub fn kept(self, name: &str, fill: impl FnOnce(&Self)) -> Self {
+        let kept = target_folder().join("tmp").join(format!("kept-{}", state_of_the_fixtures()));
         std::fs::create_dir_all(&kept).unwrap();
         let lock = std::fs::File::create(kept.join(format!("{name}.lock"))).unwrap();
         lock.lock().unwrap();
-        let home = kept.join(name);
-        if home.exists() {
-            copy_folder(&home, &self.home());
-        } else {
-            let of_before = folders(kept.parent().unwrap()).into_iter().filter(|folder| *folder != kept);
-            of_before
-                .filter(|folder| folder.file_name().unwrap().to_str().unwrap().starts_with("published-"))
-                .for_each(|folder| drop(std::fs::remove_dir_all(folder)));
-            self.run(&[]).expect(0);
-            // Whole or not at all: a test may be killed here.
-            let copying = kept.join(format!("{name}.copying"));
-            drop(std::fs::remove_dir_all(&copying));
-            copy_folder(&self.home(), &copying);
-            std::fs::rename(copying, home).unwrap();
+        let filled = kept.join(name);
+        if filled.exists() {
+            copy_folder(&filled, self.root());
+            return self;
         }
+        let of_before = folders(kept.parent().unwrap()).into_iter().filter(|folder| *folder != kept);
+        of_before.filter(|folder| folder.file_name().unwrap().to_str().unwrap().starts_with("kept-")).for_each(|folder| drop(std::fs::remove_dir_all(folder)));
+        fill(&self);
+        // Whole or not at all: a test may be killed here.
+        let copying = kept.join(format!("{name}.copying"));
+        drop(std::fs::remove_dir_all(&copying));
+        let mirror = self.mirror();
+        for file in files_below(self.root()).into_iter().filter(|file| !file.starts_with(&mirror)) {
+            let target = copying.join(file.strip_prefix(self.root()).unwrap());
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            std::fs::copy(&file, &target).unwrap();
+        }
+        std::fs::rename(copying, filled).unwrap();
         self
     }
 

@@ -304,7 +304,7 @@ fn as_written(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData> {
         Statistics::ByteArray(values) => Statistics::ByteArray(values.with_backwards_compatible_min_max(true)),
         Statistics::FixedLenByteArray(values) => Statistics::FixedLenByteArray(values.with_backwards_compatible_min_max(true)),
     };
-    Ok(chunk.clone().into_builder().set_statistics(statistics).build().map_err(parquet_error)?)
+    chunk.clone().into_builder().set_statistics(statistics).build().map_err(parquet_error)
 }
 
 /// A part of the rows of batches that follow each other, in as many pieces.

@@ -152,7 +152,7 @@ pub fn encode(contract: &Contract, task_id: &str, program: &str, subjects: Optio
         }
         row_group.close().map_err(parquet_error)?;
     }
-    Ok(writer.into_inner().map_err(parquet_error)?)
+    writer.into_inner().map_err(parquet_error)
 }
 
 /// A column chunk that is encoded.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use pubdata_testing::{Answer, Place};
+use pubdata_testing::{Answer, Place, copy_folder};
 
 pub use tampered::attacks;
 
@@ -20,18 +20,32 @@ pub struct SealedPlace {
     pub key: String,
 }
 
+/// Holds the key of the log, beside the publisher's secret.
+const PUBLIC_KEY: &str = "signing.key.public";
+
+/// Makes a publisher's key, seals the release and returns the key of the log.
+fn seal(place: &Place) -> String {
+    let file = place.root().join("signing.key");
+    let file = file.to_str().unwrap();
+    let made = place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", file, "--json"]).expect(0).json();
+    let sealed = place.pubdata(&["seal", "--signing-key", file, "--json"]).expect(0).json();
+    assert_eq!((&sealed["key"], &sealed["log"]), (&made["key"], &Value::from("data.example.org/2026/nightly")));
+    made["key"].as_str().unwrap().to_owned()
+}
+
 impl SealedPlace {
+    /// The fixtures' release, sealed once for all tests.
     pub fn new() -> Self {
-        Self::of(Place::published())
+        let sealed = Place::new().kept("sealed", |place| {
+            copy_folder(&Place::published().home(), &place.home());
+            let key = seal(place);
+            std::fs::write(place.root().join(PUBLIC_KEY), key).unwrap();
+        });
+        Self { key: std::fs::read_to_string(sealed.root().join(PUBLIC_KEY)).unwrap(), place: sealed }
     }
 
     pub fn of(place: Place) -> Self {
-        let file = place.root().join("signing.key");
-        let file = file.to_str().unwrap();
-        let made = place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", file, "--json"]).expect(0).json();
-        let sealed = place.pubdata(&["seal", "--signing-key", file, "--json"]).expect(0).json();
-        assert_eq!((&sealed["key"], &sealed["log"]), (&made["key"], &Value::from("data.example.org/2026/nightly")));
-        Self { place, key: made["key"].as_str().unwrap().to_owned() }
+        Self { key: seal(&place), place }
     }
 
     /// The file of the publisher's secret.

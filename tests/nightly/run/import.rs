@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use pubdata_testing::desk::{Desk, FILE, SOURCE, URL};
-use pubdata_testing::{Place, answer, copy_folder, project};
 
 const URL_FORM: &str = "extracts/{file}.csv";
 
