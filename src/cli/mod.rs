@@ -274,9 +274,9 @@ fn set_up_tracing(cli: &Cli) {
     let is_terminal = std::io::stderr().is_terminal();
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
-        Command::Probe(_) | Command::New(_) => "warn,pubdata::fetch::retry=error",
+        Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
         // Of the publishers' files nothing is kept, and what a server does wrong stands in the report.
-        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => "warn,pubdata::fetch::retry=error",
+        Command::Verify(arguments) if arguments.witness.is_meant().unwrap_or_default() => "warn,pubdata_fetch::retry=error",
         Command::Run(arguments) if arguments.extent.quiet => "error,pubdata::told=off",
         _ if is_terminal => "warn,pubdata::told=off",
         _ => "info",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ACS_2023;
+use super::{ACS_2023, GEOGRAPHY};
 use pubdata_testing::Place;
 
 const POPULATION: &str = "acsdt5y2023-b01003.dat";
@@ -10,7 +10,7 @@ const OF_90210: &str = "860Z200US90210|19652|1335";
 
 /// What became of the population of a ZCTA after its cells were written otherwise: its row, or the rule it broke.
 fn population(cells: &str) -> (i32, Value, Vec<String>) {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| text.replace(OF_90210, &format!("860Z200US90210|{cells}")));
     let code = place.run(&[ACS_2023]).code.unwrap();
     let row = place.rows("geo.zcta_metric").get("geo.zcta_metric:2023:90210:population").map(|record| Value::Object(record.0.clone()));
@@ -43,7 +43,7 @@ fn minus_zero_is_no_zero() {
 
 #[test]
 fn a_file_of_populations_that_no_place_has_stops_its_task() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     place.edit(POPULATION, |text| {
         let line = |line: &str| match line.split('|').collect::<Vec<_>>()[..] {
             [area, _, margin] if area.starts_with("860Z200US") => format!("{area}|99999999|{margin}\n"),
