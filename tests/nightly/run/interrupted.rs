@@ -63,13 +63,12 @@ fn a_build_that_was_staged_before_the_kill_is_not_made_again() {
 
 #[test]
 fn who_forces_builds_anew_what_was_staged_and_so_does_who_accepts_less() {
-    let place = Place::with(GEOGRAPHY);
     for (first, then) in [(&[][..], &["--force"][..]), (&["--accept", "nces.ccd_directory"], &[])] {
+        let place = Place::with(GEOGRAPHY);
         let killed = place.run_command(first).env(VARIABLE, "commit.begun").output().unwrap();
         assert_eq!(killed.status.signal(), Some(6));
         let next = place.run(then).expect(0);
         assert_eq!(next.task("nces.ccd_directory")["outcome"], "built");
-        std::fs::remove_dir_all(place.home()).unwrap();
     }
 }
 
