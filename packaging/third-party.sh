@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 sources=${CARGO_HOME:-$HOME/.cargo}/registry/src
 
 # Procedural macros run when it is built and are not in it.
-cargo tree --locked --offline --edges normal,no-proc-macro --prefix none --no-dedupe --format '{p}|{l}|{r}' | sort -u > "$work/tree"
+cargo tree --locked --offline --package pubdata --features jemalloc --edges normal,no-proc-macro --prefix none --no-dedupe --format '{p}|{l}|{r}' | sort -u > "$work/tree"
 
 # The texts of a folder, by path; C libraries have theirs in folders of their own.
 texts_of() {
