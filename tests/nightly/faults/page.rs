@@ -34,7 +34,7 @@ fn module_of(path: &Path) -> String {
 /// A module's path from its layer on: `publish::commit` of `build::publish::commit`.
 fn below_member(module: &str) -> &str {
     const MEMBERS: [&str; 7] = ["core", "build", "store::receipts", "store::monitor", "fetch::witness", "run::follow", "run::lineage"];
-    match MEMBERS.iter().find(|member| module.starts_with(&format!("{member}::"))) {
+    match MEMBERS.iter().find(|member| module == **member || module.starts_with(&format!("{member}::"))) {
         Some(member) => &module[member.find("::").map_or(member.len(), |at| at) + 2..],
         None => module,
     }
