@@ -77,7 +77,7 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 	trap 'kill -INT $$server 2>/dev/null || true; wait $$server || true; exit 0' INT TERM
 	wait $$server
 
-# Tests write thousands of small files and sync many of them: in memory, where there is room, they take a fifth less time.
+# Tests write and sync thousands of small files, which is faster in memory, if there is room.
 SHM_FREE := $(shell df --output=avail -BG /dev/shm 2>/dev/null | tail -n 1 | tr -dc 0-9)
 test bless: export TMPDIR := $(or $(TMPDIR),$(if $(filter-out 0 1 2 3,$(SHM_FREE)),/dev/shm,/tmp))
 # Variables that name other programs, and the tests that skip without them.
@@ -90,7 +90,7 @@ test: ## Run all tests, or those of ARGS="--test api NAME"
 		[ -n "$${!variable:-}" ] || echo "skipped, since $$variable is not set: tests with $${peer#*:}"
 	done
 	[ -d ../shared/data ] || [ -n "$${PUBDATA_SHARED_DATA:-}" ] || echo "skipped, since PUBDATA_SHARED_DATA is not set: tests on the agencies' own files"
-	echo "about 12 minutes on two processors when everything is built, 8 more to build it; files in $(TMPDIR)"
+	echo "a full run takes tens of minutes on two processors; temporary files go to $(TMPDIR)"
 	cargo $(TEST_RUNNER) --locked --workspace $(ARGS)
 
 check: ## Format, lints, declarations, layers

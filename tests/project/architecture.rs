@@ -40,7 +40,7 @@ const LAYERS: &[(&str, &str)] = &[
     ("lib", ""),
 ];
 
-/// What each member may import of the others; the same is in its `Cargo.toml`.
+/// Members that each member may import, as in its `Cargo.toml`.
 const MEMBERS_BELOW: &[(&str, &str)] =
     &[("core", ""), ("store", "core"), ("fetch", "core store"), ("build", "core store"), ("run", "core store fetch build"), ("serve", "core store")];
 

@@ -1,5 +1,4 @@
-//! What the test binaries share: the project's fixtures as one mirror that a test may change, a home beside it, the program run on both, a publisher
-//! within the process, and a server of objects.
+//! Shared test support: fixtures as an editable mirror, temporary homes, runs of the program, an in-process publisher, and an object server.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -36,8 +35,7 @@ use tempfile::TempDir;
 
 use publisher::archive;
 
-/// What a release of the fixtures depends on: the code that makes releases, the declarations, the fixtures, and the day, which files without a date of
-/// their own are of. A change of the API or of the command line alone leaves it as it is.
+/// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and today, the date of files that have none. A change of the API or of the command line alone leaves it as it is.
 fn state_of_the_fixtures() -> String {
     let code = ["core", "store", "fetch", "build", "run"].map(|member| project("src").join(member));
     let declared = ["pipelines", "schemas"].map(project);

@@ -11,7 +11,7 @@ use pubdata_testing::{Answer, Place, files_below};
 const FAMILIES: &[&str] = &["census", "nces", "sec"];
 const INCOME_2023: &str = "acsdt5y2023-b19013.dat";
 
-/// What became of the tasks.
+/// Returns the outcome of each task that has one.
 fn outcomes(answer: &Answer) -> Value {
     let report = answer.json();
     let tasks = report["tasks"].as_array().unwrap().iter().filter(|task| task["outcome"] != "not_published");
