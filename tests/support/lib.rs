@@ -35,7 +35,8 @@ use tempfile::TempDir;
 
 use publisher::archive;
 
-/// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and today, the date of files that have none. A change of the API or of the command line alone leaves it as it is.
+/// Hashes everything that a release of the fixtures depends on: code, declarations, fixtures, and today, the date of files that have none.
+/// A change of the API or of the command line alone leaves it as it is.
 fn state_of_the_fixtures() -> String {
     let code = ["core", "store", "fetch", "build", "run"].map(|member| project("src").join(member));
     let declared = ["pipelines", "schemas"].map(project);
