@@ -2,74 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use axum::body::Body;
-use axum::http::Request;
-use pubdata_core::declared::DeclarationFiles;
-use pubdata_core::pipeline::Declarations;
-use pubdata_run::ExitCode;
-use pubdata_serve::{self as serve, Api, ServeSettings};
-use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
 use serde_json::{Value, json};
-use tower::ServiceExt;
 
-use crate::serve::read;
+use super::server::Server;
 use pubdata_testing::publisher::archive;
-use pubdata_testing::{Place, run_here, settings, shared_data};
+use pubdata_testing::{Place, shared_data};
 
-/// A server on the real files, asked in process.
-struct Server {
-    router: Api,
-    key: String,
-    /// Kept as long as the server reads it.
-    _place: Place,
-}
-
-impl Server {
-    /// None where the real files are not.
-    async fn start() -> Option<(Self, String)> {
-        let (zips, tax) = (shared_data("general/zip")?, shared_data("general/tax")?);
-        let place = Place::new();
-        let lines = std::fs::read_to_string(zips.join("US.txt")).unwrap();
-        std::fs::write(place.file("export/zip/US.zip"), archive(&[("US.txt", lines.as_bytes())])).unwrap();
-        std::fs::copy(zips.join("ZIPCodetoZCTACrosswalk2022UDS.xlsx"), place.file("ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx")).unwrap();
-        for (file, name) in [("WIR2026Q2FEB18.csv", "Rates/WIR2026Q2FEB18.csv"), ("NER2013Q2FEB25.txt", "Rates/NER2013Q2FEB25.txt")] {
-            std::fs::copy(tax.join(file), place.file(name)).unwrap();
-        }
-        // Wisconsin's boundaries here are made up: without them its counties and cities are found by name, as its real rates allow.
-        std::fs::remove_file(place.file("Boundary/WIB2026Q2FEB18.csv")).unwrap();
-        place.edit("Boundary/index.html", |page| page.replace("WIB2026Q2FEB18.csv", "readme.txt"));
-        let mut settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
-        settings.selectors = vec!["zip".to_owned(), "tax".to_owned()];
-        let report = run_here(&settings).await;
-        assert!(matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined), "{report:#?}");
-
-        let files = DeclarationFiles::built_in();
-        let (plans, contracts) = (Plans::load(&files).unwrap(), Declarations::load(files).unwrap().contracts);
-        let new = NewKey { name: "test".to_owned(), scopes: Scope::ALL.to_vec(), plan: "unlimited".to_owned(), expires_at: None };
-        let now: jiff::Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let key = Keys::open(&Home::open(&place.home()).unwrap()).create(new, &plans, now).unwrap().key;
-        let service = serve::Server::new(ServeSettings::new(place.home(), plans), contracts, std::sync::Arc::new(move || now)).unwrap();
-        service.refresh().await.unwrap();
-        Some((Self { router: service.api(), key, _place: place }, lines))
+/// A server on the real files; none where they are not.
+async fn start() -> Option<(Server, String)> {
+    let (zips, tax) = (shared_data("general/zip")?, shared_data("general/tax")?);
+    let place = Place::new();
+    let lines = std::fs::read_to_string(zips.join("US.txt")).unwrap();
+    std::fs::write(place.file("export/zip/US.zip"), archive(&[("US.txt", lines.as_bytes())])).unwrap();
+    std::fs::copy(zips.join("ZIPCodetoZCTACrosswalk2022UDS.xlsx"), place.file("ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx")).unwrap();
+    for (file, name) in [("WIR2026Q2FEB18.csv", "Rates/WIR2026Q2FEB18.csv"), ("NER2013Q2FEB25.txt", "Rates/NER2013Q2FEB25.txt")] {
+        std::fs::copy(tax.join(file), place.file(name)).unwrap();
     }
-
-    async fn ask(&self, path: &str, body: Option<&Value>) -> Value {
-        let request = Request::builder().method(if body.is_some() { "POST" } else { "GET" }).uri(path);
-        let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let answer = read(self.router.clone().oneshot(request.body(body).unwrap()).await.unwrap()).await;
-        assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.bytes));
-        answer.json()
-    }
-
-    async fn post(&self, path: &str, body: Value) -> Value {
-        self.ask(path, Some(&body)).await["data"].take()
-    }
+    // Wisconsin's boundaries here are made up: without them its counties and cities are found by name, as its real rates allow.
+    std::fs::remove_file(place.file("Boundary/WIB2026Q2FEB18.csv")).unwrap();
+    place.edit("Boundary/index.html", |page| page.replace("WIB2026Q2FEB18.csv", "readme.txt"));
+    Some((Server::start(place, &["zip", "tax"]).await, lines))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_zip_code_of_the_real_file_is_answered_and_what_is_near_it_found() {
-    let Some((server, lines)) = Server::start().await else { return };
+    let Some((server, lines)) = start().await else { return };
     let mut places: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     let mut with_state = BTreeSet::new();
     for line in lines.lines() {
@@ -143,7 +100,7 @@ fn miles(a: (f64, f64), b: (f64, f64)) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_combined_rate_is_the_sum_of_its_components_for_every_jurisdiction_of_the_files() {
-    let Some((server, lines)) = Server::start().await else { return };
+    let Some((server, lines)) = start().await else { return };
     let of_state = |state: &str| -> Vec<String> {
         let rows = lines.lines().map(|line| line.split('\t').collect::<Vec<_>>()).filter(|cells| cells[4] == state);
         rows.map(|cells| cells[1].to_owned()).collect::<BTreeSet<_>>().into_iter().collect()

@@ -9,5 +9,6 @@ mod links;
 mod names;
 mod permits;
 mod sec;
+mod server;
 mod tax;
 mod zip;
