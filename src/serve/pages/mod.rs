@@ -8,6 +8,7 @@ mod cookie;
 mod docs;
 mod keys;
 mod place;
+mod reasons;
 mod record;
 mod registry;
 mod sales_tax;

@@ -7,7 +7,7 @@ use minijinja::value::Kwargs;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::words;
+use super::{reasons, words};
 use pubdata_core::error::{Error, IoExt, Result};
 
 #[derive(rust_embed::RustEmbed)]
@@ -52,6 +52,7 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     environment.add_filter("markdown", |text: String| Value::from_safe_string(markdown(&text)));
     environment.add_filter("time", |text: String| words::time(&text));
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
+    environment.add_filter("sentence", |code: String| reasons::sentence(&code));
     environment.add_filter("words", |key: String| words::words(&key));
     environment.add_filter("family", |family: String| words::family(&family));
     environment.add_filter("segment", |text: Value| segment(&text.to_string()));

@@ -22,7 +22,8 @@ use pubdata_store::pointers_at;
 /// Rows of a piece of a part: its columns stay in the processor's caches.
 const PIECE: usize = 16_384;
 
-/// Opens the named columns of a part. `column?` is a text that older releases do not have: it is null in all of their rows.
+/// Opens the named columns of a part. `column?` is one that older releases do not have: a text is null in all of their rows, and a flag is read by
+/// [`Table::added_flags`].
 fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatchReaderBuilder<Bytes>> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(parquet_error)?;
     let present = builder.schema().clone();
@@ -139,6 +140,15 @@ impl Table {
     /// `Store`, when there is no such column, or it has another type.
     pub fn flags(&self, name: &str) -> Result<BooleanArray> {
         self.array(name)
+    }
+
+    /// A column of flags that older releases do not have; `value` stands for all of theirs. It is read as `column?`.
+    ///
+    /// # Errors
+    /// As [`Self::flags`].
+    pub fn added_flags(&self, name: &str, value: bool) -> Result<BooleanArray> {
+        let is_lacking = self.batch.column_by_name(name).is_some_and(|column| *column.data_type() == DataType::Utf8);
+        if is_lacking { Ok(BooleanArray::from(vec![value; self.rows()])) } else { self.flags(name) }
     }
 
     /// A column of dates.

@@ -20,7 +20,7 @@ use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::company::{Company, cik_of};
-use crate::sec::figure::{Figure, Series, Source, Wanted};
+use crate::sec::figure::{Figure, Series, Source, Wanted, reason_of_period};
 use crate::sec::financials::{describe, read};
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
 use crate::sec::tables::VALUES;
@@ -105,7 +105,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 json.object(|json| {
                     json.key("fiscal_year").integer(i64::from(period.0));
                     json.key("fiscal_period").text(&period.1);
-                    json.key("values").array(|json| sides.iter().zip(chosen).for_each(|(side, figure)| side.write_value(call, json, figure)));
+                    json.key("values").array(|json| {
+                        sides.iter().zip(chosen).for_each(|(side, figure)| {
+                            let reason = side.reason(metric, wanted, period);
+                            side.write_value(call, json, figure, reason);
+                        })
+                    });
                 });
             }
         });
@@ -188,7 +193,15 @@ impl<'a> Side<'a> {
         });
     }
 
-    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>) {
+    /// Why the registrant has no figure of a period.
+    fn reason(&self, metric: &str, wanted: Wanted<'_>, period: &Period) -> &str {
+        let table = self.bucket.as_ref().map(|bucket| &bucket.table);
+        let of_period = table.and_then(|table| reason_of_period(table, self.company.cik, metric, wanted, (period.0, &period.1)));
+        let of_series = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
+        of_period.or(of_series).unwrap_or(NO_PERIOD)
+    }
+
+    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>, reason: &str) {
         json.object(|json| {
             json.key("cik").text(&self.company.cik.to_string());
             json.key("name").optional_text(self.company.name);
@@ -204,8 +217,7 @@ impl<'a> Side<'a> {
                 }
                 None => {
                     json.key("value").null();
-                    let reason = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
-                    json.key("null_reason").text(reason.unwrap_or(NO_PERIOD));
+                    json.key("null_reason").text(reason);
                 }
             }
         });

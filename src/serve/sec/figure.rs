@@ -4,25 +4,21 @@
 use std::ops::Range;
 
 use arrow::array::{Array, Date32Array};
+use arrow::datatypes::{Decimal128Type, DecimalType};
 
+use crate::days;
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::links::{FilingKey, Links};
 use crate::sec::value_table::ValueTable;
+use crate::sec::versions::Versions;
 use pubdata_core::ids::Cik;
-
-/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
-const KINDS: [(&str, &str); 4] = [(VALUE, VALUE), ("split", "split"), ("scale_error", "scale_error"), (OTHER_CONCEPT, "concept")];
-/// The change to another value of the same concept.
-const VALUE: &str = "value";
-/// The change that says that another value was reported under another concept than before.
-const OTHER_CONCEPT: &str = "concept_changed";
 
 /// One period of a series: rows of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
-    /// What had been reported, first to last.
-    reported: Range<usize>,
+    /// What had been reported.
+    versions: Versions,
     /// How the value came to differ from the one first reported; none when it does not.
     restatement_kind: Option<&'static str>,
     is_concept_changed: bool,
@@ -52,27 +48,24 @@ impl Figure {
         let is_known = |row: usize| !table.values.is_null(row) && known_at.is_none_or(|day| table.filed_dates.value(row) <= day);
         // Reports are sorted by the time they were filed.
         let known = rows.clone().take_while(|row| is_known(*row)).count();
-        if known == 0 {
-            return None;
-        }
-        let reported = rows.start..rows.start + known;
-        let change = |row: &usize| table.changes.get(*row);
+        let change = |row: usize| table.changes.get(row);
+        let versions = Versions::new(rows.start..rows.start + known, change, |row| table.supersedes.value(row))?;
         Some(Self {
-            restatement_kind: table.restated.value(reported.end - 1).then(|| restatement_kind(reported.clone().map(|row| change(&row)))),
-            is_concept_changed: reported.clone().any(|row| change(&row) == Some(OTHER_CONCEPT)),
-            reported,
+            restatement_kind: table.restated.value(versions.latest()).then(|| versions.restatement_kind(change)),
+            is_concept_changed: versions.is_concept_changed(change),
+            versions,
         })
     }
 
-    /// The row whose value counts: the last report.
+    /// The row whose value counts.
     pub fn latest(&self) -> usize {
-        self.reported.end - 1
+        self.versions.latest()
     }
 
     /// What reports state of the period's days, where they state its end differently: each statement once, with the report that made it first.
     pub fn stated_periods(&self, table: &ValueTable) -> Vec<StatedPeriod> {
         let mut stated: Vec<StatedPeriod> = Vec::new();
-        for row in self.reported.clone() {
+        for &row in self.versions.rows() {
             let (start, end) = stated_period(table, row);
             if stated.iter().all(|seen| (seen.start, seen.end) != (start, end)) {
                 stated.push(StatedPeriod { start, end, accession_number: table.accession_numbers.get(row).unwrap_or_default().to_owned() });
@@ -80,6 +73,22 @@ impl Figure {
         }
         let has_other_end = stated.iter().any(|other| other.end != stated[0].end);
         if has_other_end { stated } else { Vec::new() }
+    }
+
+    /// Other figures of the same period: those that the report itself states under other concepts of the metric, and those of another scope that
+    /// other reports state.
+    fn conflicts(&self, table: &ValueTable) -> Vec<String> {
+        let mut conflicts: Vec<String> = table.conflicts.at(self.latest()).map(str::to_owned).collect();
+        for &row in self.versions.beside() {
+            let scale = table.values.scale();
+            let value = Decimal128Type::format_decimal(table.values.value(row), table.values.precision(), scale);
+            let value = if scale > 0 { value.trim_end_matches('0').trim_end_matches('.') } else { &value };
+            let conflict = format!("{}={value}", table.concepts.get(row).unwrap_or_default());
+            if !conflicts.contains(&conflict) {
+                conflicts.push(conflict);
+            }
+        }
+        conflicts
     }
 
     /// Writes the members of a value object.
@@ -104,19 +113,21 @@ impl Figure {
         json.key("concept_changed").flag(self.is_concept_changed);
         json.key("first_reported");
         if self.restatement_kind.is_some() {
+            let first = self.versions.first();
             json.object(|json| {
-                write_value(json.key("value"), table, self.reported.start);
-                json.key("concept").optional_text(table.concepts.get(self.reported.start));
-                write_report(json, source, self.reported.start);
+                write_value(json.key("value"), table, first);
+                json.key("concept").optional_text(table.concepts.get(first));
+                write_report(json, source, first);
+                json.key("record_id").text(table.record_ids.at(first));
             });
         } else {
             json.null();
         }
-        json.key("conflicts").texts(table.conflicts.at(row));
+        json.key("conflicts").array(|json| self.conflicts(table).iter().for_each(|conflict| json.text(conflict)));
         json.key("null_reason").null();
         json.key("warnings").texts(table.warnings.at(row));
         if has_history {
-            json.key("history").array(|json| self.reported.clone().for_each(|row| write_version(json, source, row)));
+            json.key("history").array(|json| self.versions.rows().iter().for_each(|row| write_version(json, source, *row)));
         }
         source.provenance.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
     }
@@ -130,12 +141,6 @@ fn day_at(days: &Date32Array, row: usize) -> Option<i32> {
 fn stated_period(table: &ValueTable, row: usize) -> (Option<i32>, Option<i32>) {
     let stated = |reported: &Date32Array, period: &Date32Array| day_at(reported, row).or_else(|| day_at(period, row));
     (stated(&table.reported_starts, &table.period_starts), stated(&table.reported_ends, &table.period_ends))
-}
-
-/// How a restated value came to differ from the one first reported: the last of the reports' changes that restates it.
-pub fn restatement_kind<'a>(changes: impl DoubleEndedIterator<Item = Option<&'a str>>) -> &'static str {
-    let kind = |change: &str| KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind);
-    changes.rev().flatten().find_map(kind).unwrap_or(VALUE)
 }
 
 /// Writes one report of the value, with the period as that report states it.
@@ -182,6 +187,32 @@ pub struct Series {
     pub null_reason: Option<String>,
 }
 
+/// Why a registrant has no figure of one fiscal period of a series: its report was filed and the archive lacks its figures. None where that is not
+/// known of any report filed by the day asked about.
+pub fn reason_of_period<'a>(table: &'a ValueTable, cik: Cik, metric: &str, wanted: Wanted<'_>, period: (i32, &str)) -> Option<&'a str> {
+    let mut runs = table.runs(cik);
+    let run = runs.find(|run| table.metrics.at(run.start) == metric && table.series.at(run.start) == wanted.period)?;
+    let is_period = |row: &usize| {
+        table.values.is_null(*row)
+            && !table.fiscal_years.is_null(*row)
+            && (table.fiscal_years.value(*row), table.fiscal_periods.get(*row)) == (period.0, Some(period.1))
+            && wanted.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day)
+    };
+    run.clone().find(is_period).and_then(|row| table.null_reasons.get(row))
+}
+
+/// The reports of a series that were filed and whose figures the archive lacks, as `10-Q of 2025-07-31 for 2025-06-30`.
+pub fn reports_not_in_archive(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<String> {
+    let runs = table.runs(cik).filter(|run| metrics.contains(&table.metrics.at(run.start)) && table.series.at(run.start) == wanted.period);
+    let is_missing =
+        |row: &usize| table.values.is_null(*row) && !table.filed_dates.is_null(*row) && wanted.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day);
+    let text = |row: usize| {
+        let [filed, end] = [&table.filed_dates, &table.period_ends].map(|dates| days::date(dates.value(row)));
+        format!("{} of {filed} for {end}", table.forms.get(row).unwrap_or_default())
+    };
+    runs.flatten().filter(is_missing).map(text).collect()
+}
+
 /// Which figures are asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
@@ -202,8 +233,8 @@ pub fn series(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>
             continue;
         }
         let series = &mut found[index];
-        series.null_reason = table.null_reasons.get(run.start).map(str::to_owned);
         let has_values = run.clone().any(|row| !table.values.is_null(row));
+        series.null_reason = table.null_reasons.get(run.start).filter(|_| !has_values).map(str::to_owned);
         let in_range = |row: usize| {
             let year = (!table.fiscal_years.is_null(row)).then(|| table.fiscal_years.value(row));
             wanted.fiscal_year_from.is_none_or(|from| year.is_some_and(|year| from <= year))

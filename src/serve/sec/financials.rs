@@ -8,6 +8,8 @@ use super::periods::known_at;
 use super::tables::REGISTRANTS;
 use super::units::unit_of;
 use crate::sec::tables::SecTables;
+use std::collections::BTreeSet;
+
 use futures_util::FutureExt;
 
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -18,7 +20,7 @@ use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::company::Company;
-use crate::sec::figure::{Series, Source, Wanted, series};
+use crate::sec::figure::{Series, Source, Wanted, reports_not_in_archive, series};
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
@@ -84,6 +86,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = describe(call, period);
     let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
     add_stated_periods_notice(&mut meta, &stated.filter(|stated| !stated.is_empty()).collect::<Vec<_>>());
+    let missing = bucket.iter().flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
+    let missing: BTreeSet<String> = missing.collect();
+    if !missing.is_empty() {
+        let message = format!("The SEC's archive of facts lacks the figures of reports that were filed: {}.", Vec::from_iter(missing).join("; "));
+        meta.notice("FILED_NOT_IN_ARCHIVE", message);
+    }
     Ok(meta)
 }
 

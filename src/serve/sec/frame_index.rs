@@ -1,4 +1,4 @@
-//! One metric of all registrants: what the last report of each period says. Made of all buckets when a metric is first asked for; the few that were
+//! One metric of all registrants: the figure of each period that counts. Made of all buckets when a metric is first asked for; the few that were
 //! asked for last are kept, because a page shows registrants of as many buckets as it has rows.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub struct Frame {
     pub scale: u8,
 }
 
-/// What the last report of a period says.
+/// The figure of a period that counts.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     value: i128,
@@ -104,6 +104,7 @@ struct Columns {
     period_starts: Date32Array,
     period_ends: Date32Array,
     ytd: BooleanArray,
+    supersedes: BooleanArray,
     values: Decimal128Array,
     accession_numbers: Texts,
     path: String,
@@ -113,7 +114,20 @@ impl CachedPart for Columns {
     const DATASET_ID: &'static str = ValueTable::DATASET_ID;
 
     fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        let columns = ["cik", "metric", "series", "unit", "fiscal_year", "fiscal_period", "period_start", "period_end", "is_ytd", "value", "accession_number"];
+        let columns = [
+            "cik",
+            "metric",
+            "series",
+            "unit",
+            "fiscal_year",
+            "fiscal_period",
+            "period_start",
+            "period_end",
+            "is_ytd",
+            "supersedes?",
+            "value",
+            "accession_number",
+        ];
         let table = Table::read(bytes, &columns, path)?;
         Ok(Self {
             ciks: table.texts("cik")?,
@@ -125,6 +139,7 @@ impl CachedPart for Columns {
             period_starts: table.dates("period_start")?,
             period_ends: table.dates("period_end")?,
             ytd: table.flags("is_ytd")?,
+            supersedes: table.added_flags("supersedes", true)?,
             values: table.decimals("value")?,
             accession_numbers: table.texts("accession_number")?,
             path: path.to_owned(),
@@ -150,7 +165,7 @@ impl Frame {
         Ok(Arc::new(made))
     }
 
-    /// Adds what a bucket has of the metric. Reports of a period stand one behind the other, the last one last.
+    /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order of filing.
     fn add(&mut self, part: &Columns, (metric, series): &Asked) -> Result<()> {
         let wrong = |row: usize, what: String| Error::store(format!("{}: row {row}: {what}", part.path));
         let scale = u8::try_from(part.values.scale()).map_err(|_| wrong(0, "values of a negative scale".to_owned()))?;
@@ -165,7 +180,7 @@ impl Frame {
                 && start(row) == start(other)
         };
         for reports in runs(0..part.ciks.len(), is_like) {
-            let row = reports.end - 1;
+            let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else { continue };
             if part.metrics.at(row) != metric || part.series.at(row) != series || part.values.is_null(row) {
                 continue;
             }

@@ -35,6 +35,7 @@ pub struct LineTable {
     pub filed_dates: Date32Array,
     pub accession_numbers: Texts,
     pub changes: DictionaryColumn,
+    pub supersedes: BooleanArray,
     pub restated: BooleanArray,
     pub validation_statuses: DictionaryColumn,
     pub warnings: TextLists,
@@ -42,7 +43,7 @@ pub struct LineTable {
     size_bytes: usize,
 }
 
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "record_id",
     "cik",
     "statement",
@@ -60,6 +61,7 @@ const COLUMNS: [&str; 21] = [
     "filed_date",
     "accession_number",
     "change",
+    "supersedes?",
     "is_restated",
     "observation",
     "validation_status",
@@ -109,6 +111,7 @@ impl CachedPart for LineTable {
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
             changes: table.words("change")?,
+            supersedes: table.added_flags("supersedes", true)?,
             restated: table.flags("is_restated")?,
             validation_statuses: table.words("validation_status")?,
             warnings: table.text_lists("warnings")?,

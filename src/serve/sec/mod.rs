@@ -33,6 +33,7 @@ mod statements;
 pub mod tables;
 mod units;
 mod value_table;
+mod versions;
 
 use futures_util::FutureExt;
 

@@ -7,7 +7,6 @@ use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use arrow::array::{Array, Decimal128Array};
 use futures_util::FutureExt;
@@ -21,12 +20,12 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::company::Company;
-use crate::sec::figure::restatement_kind;
 use crate::sec::financials::why_none;
 use crate::sec::line_table::LineTable;
 use crate::sec::links::FilingKey;
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
 use crate::sec::tables::LINES;
+use crate::sec::versions::Versions;
 use pubdata_core::contract::ValueNotes;
 use pubdata_core::ids::Cik;
 use pubdata_store::Scope;
@@ -70,11 +69,8 @@ const PARAMETERS: &[Parameter] = &[
 /// Reason of a company whose statements had not been filed by the day asked about.
 const NOT_KNOWN_YET: &str = "not_known_yet";
 
-/// What had been reported of a line and period: rows of the table, first to last.
-type Reported = Range<usize>;
-
 /// The lines of one statement and period.
-type Rows<'a> = BTreeMap<&'a str, Reported>;
+type Rows<'a> = BTreeMap<&'a str, Versions>;
 
 /// One fiscal period, with the rows of each statement.
 struct Period<'a> {
@@ -158,7 +154,9 @@ fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, asked: Ask
     for reports in table.periods(cik).filter(|reports| table.series.at(reports.start) == asked.series) {
         // Reports are sorted by the time they were filed.
         let known = reports.clone().take_while(|row| asked.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day)).count();
-        let Some(row) = known.checked_sub(1).map(|last| reports.start + last) else { continue };
+        let known = reports.start..reports.start + known;
+        let Some(versions) = Versions::new(known, |row| table.changes.get(row), |row| table.supersedes.value(row)) else { continue };
+        let row = versions.latest();
         let (Some(fiscal_period), false) = (table.fiscal_periods.get(row), table.fiscal_years.is_null(row)) else { continue };
         let statement = table.statements.at(row);
         let known = lines.iter().find(|line| line.value == table.lines.at(row) && line.note("statement") == Some(statement));
@@ -172,20 +170,14 @@ fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, asked: Ask
         });
         period.end = period.end.max(end);
         let Some(rows) = STATEMENTS.iter().position(|known| *known == statement).map(|index| &mut period.statements[index]) else { continue };
-        let reported = reports.start..row + 1;
-        let kept = rows.entry(line).or_insert_with(|| reported.clone());
-        if preference(table, row) > preference(table, latest(kept)) {
-            *kept = reported;
+        let kept = rows.entry(line).or_insert_with(|| versions.clone());
+        if preference(table, row) > preference(table, kept.latest()) {
+            *kept = versions;
         }
     }
     let mut periods: Vec<Period<'_>> = found.into_values().collect();
     periods.sort_by(|a, b| (b.end, b.fiscal_year, &b.fiscal_period).cmp(&(a.end, a.fiscal_year, &a.fiscal_period)));
     periods
-}
-
-/// The row whose value counts: the last report.
-fn latest(reported: &Reported) -> usize {
-    reported.end - 1
 }
 
 /// The later period comes first when two have one label (a changed fiscal year), then the quarter alone before the year to date.
@@ -206,7 +198,7 @@ impl Writer<'_> {
     fn write_statement(&self, json: &mut Json, period: &Period<'_>, statement: &str, rows: &Rows<'_>) {
         let table = self.table;
         let filed = |row: usize| (table.filed_dates.value(row), table.accession_numbers.at(row));
-        let latest_rows = || rows.values().map(latest);
+        let latest_rows = || rows.values().map(Versions::latest);
         let Some(newest) = latest_rows().max_by_key(|row| filed(*row)) else { return };
         // Most lines cover the same days; a line that does not says so itself.
         let start = latest_rows().filter_map(|row| table.period_start(row)).max();
@@ -228,10 +220,10 @@ impl Writer<'_> {
         });
     }
 
-    fn write_line(&self, json: &mut Json, line: &ValueNotes, reported: Option<&Reported>) {
+    fn write_line(&self, json: &mut Json, line: &ValueNotes, reported: Option<&Versions>) {
         let table = self.table;
-        let row = reported.map(latest);
-        let restated = reported.filter(|reported| table.restated.value(latest(reported)));
+        let row = reported.map(Versions::latest);
+        let restated = reported.filter(|reported| table.restated.value(reported.latest()));
         json.object(|json| {
             json.key("key").text(&line.value);
             json.key("label").text(line.note("label").unwrap_or(&line.value));
@@ -249,13 +241,14 @@ impl Writer<'_> {
                 None => ["form", "filed_date", "accession_number", "evidence_url"].iter().for_each(|name| json.key(name).null()),
             }
             json.key("is_restated").flag(restated.is_some());
-            json.key("restatement_kind").optional_text(restated.map(|reported| restatement_kind(reported.clone().map(|row| table.changes.get(row)))));
+            json.key("restatement_kind").optional_text(restated.map(|reported| reported.restatement_kind(|row| table.changes.get(row))));
             json.key("first_reported");
-            match restated.map(|reported| reported.start) {
+            match restated.map(Versions::first) {
                 Some(first) => json.object(|json| {
                     write_decimal(json.key("value"), &table.values, first);
                     json.key("concept").optional_text(table.concepts.get(first));
                     self.write_filing(json, first);
+                    json.key("record_id").text(table.record_ids.at(first));
                 }),
                 None => json.null(),
             }

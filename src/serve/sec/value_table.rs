@@ -38,6 +38,7 @@ pub struct ValueTable {
     pub filed_dates: Date32Array,
     pub accession_numbers: Texts,
     pub changes: DictionaryColumn,
+    pub supersedes: BooleanArray,
     pub restated: BooleanArray,
     pub conflicts: TextLists,
     pub validation_statuses: DictionaryColumn,
@@ -46,7 +47,7 @@ pub struct ValueTable {
     size_bytes: usize,
 }
 
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 26] = [
     "record_id",
     "cik",
     "metric",
@@ -65,6 +66,7 @@ const COLUMNS: [&str; 25] = [
     "filed_date",
     "accession_number",
     "change",
+    "supersedes?",
     "is_restated",
     "reported_start",
     "reported_end",
@@ -129,6 +131,7 @@ impl CachedPart for ValueTable {
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
             changes: words("change")?,
+            supersedes: table.added_flags("supersedes", true)?,
             restated: table.flags("is_restated")?,
             reported_starts: table.dates("reported_start")?,
             reported_ends: table.dates("reported_end")?,

@@ -52,7 +52,7 @@ Filings: TypeAlias = "list[Filing]"
 
 FinancialMetric: TypeAlias = Literal["revenue", "net_income", "total_assets", "total_liabilities", "stockholders_equity", "operating_cash_flow", "eps_diluted", "shares_outstanding"]
 
-FinancialSeriesNullReason: TypeAlias = Literal["not_tagged", "multi_class", "other_unit", "not_a_10k_filer", "no_periodic_report", "unclassified_period", "stated_in_parts", "no_xbrl_facts", "no_us_gaap_facts", "foreign_filer", "no_wanted_concept", "not_known_yet", "not_in_range"]
+FinancialSeriesNullReason: TypeAlias = Literal["not_tagged", "multi_class", "other_unit", "not_a_10k_filer", "no_periodic_report", "unclassified_period", "stated_in_parts", "other_concept", "share_count_contradicted", "filed_not_in_archive", "no_xbrl_facts", "no_us_gaap_facts", "foreign_filer", "no_wanted_concept", "not_known_yet", "not_in_range"]
 
 FinancialUnit: TypeAlias = Literal["USD", "USD/shares", "shares"]
 
@@ -174,7 +174,7 @@ SearchPermitsDateField: TypeAlias = Literal["issued", "applied", "completed", "s
 
 SearchPermitsSort: TypeAlias = Literal["date_desc", "value_desc"]
 
-SecFinancialValueChange: TypeAlias = Literal["first", "equal", "rounding", "value", "split", "scale_error", "concept_changed", "other_date"]
+SecFinancialValueChange: TypeAlias = Literal["first", "equal", "rounding", "value", "split", "scale_error", "concept_changed", "other_date", "other_scope", "zero"]
 
 SecFinancialValueValidationStatus: TypeAlias = Literal["passed", "passed_with_warnings", "failed"]
 
@@ -2219,6 +2219,7 @@ class ReportedValue(TypedDict):
     evidence_url: str | None
     filed_date: str | None
     form: str | None
+    record_id: str
     value: float
 
 

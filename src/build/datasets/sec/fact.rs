@@ -39,7 +39,7 @@ impl Amount {
     pub const SCALE: u32 = 10;
 
     /// The amount 1.
-    const ONE: i128 = 10_i128.pow(Self::SCALE);
+    pub const ONE: i128 = 10_i128.pow(Self::SCALE);
 
     /// Digits in all, as far as the published decimal holds them.
     const PRECISION: u32 = 28;
@@ -134,12 +134,17 @@ pub enum Form {
     TenQA,
     TenQT,
     TenQTA,
+    /// Annual reports of foreign private issuers, which feed no series.
+    TwentyF,
+    TwentyFA,
+    FortyF,
+    FortyFA,
     Other,
 }
 
 impl Form {
     /// The periodic reports as EDGAR writes them. Older and special variants (10-K405, 10-KSB) are none of the XBRL years.
-    const NAMES: [(&str, Self); 8] = [
+    const NAMES: [(&str, Self); 12] = [
         ("10-K", Self::TenK),
         ("10-K/A", Self::TenKA),
         ("10-KT", Self::TenKT),
@@ -148,6 +153,10 @@ impl Form {
         ("10-Q/A", Self::TenQA),
         ("10-QT", Self::TenQT),
         ("10-QT/A", Self::TenQTA),
+        ("20-F", Self::TwentyF),
+        ("20-F/A", Self::TwentyFA),
+        ("40-F", Self::FortyF),
+        ("40-F/A", Self::FortyFA),
     ];
 
     /// Takes a form type as EDGAR writes it.
@@ -163,6 +172,16 @@ impl Form {
     /// Whether it is an annual report: a 10-K, a transition report or an amendment of one.
     pub fn is_annual(self) -> bool {
         matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
+    }
+
+    /// Whether it is the annual report of a foreign private issuer.
+    pub fn is_foreign(self) -> bool {
+        matches!(self, Self::TwentyF | Self::TwentyFA | Self::FortyF | Self::FortyFA)
+    }
+
+    /// Whether it corrects an earlier report.
+    pub fn is_amendment(self) -> bool {
+        self.name().ends_with("/A")
     }
 
     /// Whether it is a quarterly report: a 10-Q, a transition report or an amendment of one.

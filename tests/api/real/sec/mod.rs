@@ -1,5 +1,7 @@
 //! The whole securities family on real agency files: every figure and every filing against the agency's texts.
 
+mod cases;
+mod face;
 mod facts;
 mod figures;
 mod filings;
@@ -41,7 +43,9 @@ struct Row {
     observation: Option<i64>,
     is_latest: bool,
     change: Option<String>,
+    supersedes: bool,
     is_restated: bool,
+    conflicts: Vec<String>,
     warnings: Vec<String>,
     #[serde(skip)]
     source_pointers: Vec<SourcePointer>,

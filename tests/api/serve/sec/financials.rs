@@ -23,7 +23,8 @@ async fn a_restated_figure_carries_what_was_first_reported() {
         "concept_changed": false,
         "first_reported": {
             "value": 20_431_000_000_u64, "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-02-08", "accession_number": "0000055785-24-000018",
-            "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm"
+            "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000005578524000018/0000055785-24-000018-index.htm",
+            "record_id": "sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0000055785-24-000018"
         },
         "conflicts": [], "null_reason": null, "warnings": [],
         "provenance": {

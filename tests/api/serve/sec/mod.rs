@@ -96,7 +96,7 @@ pub fn value(cik: &str, metric: &str, series: &str, (start, end): (Option<&str>,
     let row = json!({
         "record_id": format!("sec.financial_value:{cik}:{metric}:{period}:{number}"), "bucket": bucket(cik), "cik": cik, "metric": metric, "unit": unit, "series": series,
         "period_start": start, "period_end": end, "is_ytd": false, "value": amount, "concept": "us-gaap:Revenues", "filed_date": filed_date, "observation": 1,
-        "form": if series == "annual" { "10-K" } else { "10-Q" }, "is_latest": true, "change": "first", "is_restated": false, "fiscal_period": "FY",
+        "form": if series == "annual" { "10-K" } else { "10-Q" }, "is_latest": true, "change": "first", "supersedes": true, "is_restated": false, "fiscal_period": "FY",
     });
     with(row, &cells)
 }
@@ -146,7 +146,7 @@ fn annual(cik: &str, metric: &str, fiscal_year: i32, (start, end): (&str, &str),
 fn none(cik: &str, metric: &str, series: &str, reason: &str) -> Value {
     json!({
         "record_id": format!("sec.financial_value:{cik}:{metric}:{series}:none"), "bucket": bucket(cik), "cik": cik, "metric": metric, "unit": "USD", "series": series,
-        "is_ytd": false, "is_latest": true, "is_restated": false, "null_reason": reason,
+        "is_ytd": false, "is_latest": true, "supersedes": true, "is_restated": false, "null_reason": reason,
     })
 }
 
@@ -194,7 +194,7 @@ fn apple_lines() -> Vec<Value> {
             "record_id": format!("sec.statement_line:0000320193:{statement}:{series}:{end}:{line}:{}", cells["accession_number"].as_str().unwrap_or("0000320193-24-000123")), "bucket": "193", "cik": "0000320193", "statement": statement, "line": line,
             "label": line, "unit": "USD", "series": series, "fiscal_year": fiscal_year, "fiscal_period": fiscal_period, "period_start": start, "period_end": end,
             "is_ytd": false, "value": "1000000", "concept": "us-gaap:Revenues", "form": "10-K", "filed_date": "2024-11-01", "accession_number": "0000320193-24-000123",
-            "observation": 1, "is_latest": true, "change": "first", "is_restated": false,
+            "observation": 1, "is_latest": true, "change": "first", "supersedes": true, "is_restated": false,
         });
         with(row, &cells)
     };

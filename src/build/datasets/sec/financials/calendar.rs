@@ -1,7 +1,7 @@
 //! The fiscal calendar of a registrant, and the place of a figure in it: series, fiscal year and period. Both come from dates; the SEC's
 //! stamps only show whether a registrant names its years one lower.
 
-use crate::datasets::sec::fact::Form;
+use crate::datasets::sec::fact::{Fact, Form};
 use crate::datasets::sec::financials::observation::CandidateFact;
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Placement, Series};
 use crate::datasets::sec::financials::report::{Family, Report};
@@ -40,6 +40,8 @@ pub struct Calendar {
     transitions: Vec<(Day, Day)>,
     /// The same of quarterly reports.
     stubs: Vec<(Day, Day)>,
+    /// Ends of durations of annual reports that fill the gap between two fiscal years, also of comparatives.
+    gap_ends: Vec<Day>,
     /// Added to the year of the label: 0, or -1 for companies that name a year by its first months.
     label_offset: i32,
 }
@@ -58,12 +60,25 @@ const YEAR: i32 = 365;
 
 impl Calendar {
     /// Reads the calendar from the calendar measures' figures.
-    pub fn new(rules: &Rules, reports: &[Report], candidates: &[Vec<CandidateFact>]) -> Self {
+    pub fn new(rules: &Rules, reports: &[Report], candidates: &[Vec<CandidateFact>], facts: &[Fact]) -> Self {
         let mut evidence = Evidence::default();
         for measure in &rules.calendar {
             candidates[*measure].iter().for_each(|candidate| evidence.add(&rules.bands, &reports[candidate.report as usize], candidate));
         }
-        evidence.finish(rules, reports)
+        let state_same_figure = |a: &ReportedStart, b: &ReportedStart| {
+            rules.calendar.iter().any(|measure| {
+                let of_measure = &candidates[*measure];
+                let from = of_measure.partition_point(|candidate| candidate.end < a.end);
+                let of_end = || of_measure[from..].iter().take_while(|candidate| candidate.end == a.end);
+                let of_start = |stated: &ReportedStart| {
+                    let (family, start) = (stated.family, stated.start);
+                    of_end().filter(move |candidate| candidate.start == start && reports[candidate.report as usize].family == family)
+                };
+                let value = |candidate: &CandidateFact| facts[candidate.fact as usize].value;
+                of_start(a).any(|one| value(one).0 != 0 && of_start(b).any(|other| one.rank == other.rank && value(one) == value(other)))
+            })
+        };
+        evidence.finish(rules, reports, state_same_figure)
     }
 
     /// Name of the fiscal year that ends on a day.
@@ -103,8 +118,7 @@ impl Calendar {
 
     /// Whether a duration lies between two fiscal years, filling the gap between them.
     fn is_between_years(&self, days: &CalendarDays, start: Day, end: Day) -> bool {
-        let adjoins = |day: Day| nearest(&self.annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant);
-        adjoins(start.plus(-1)) && adjoins(end)
+        is_between(&self.annual_ends, days, start, end)
     }
 
     /// Whether a transition period ends on a day that is no year's end. The year after it begins on the next day, which makes the day look
@@ -112,7 +126,9 @@ impl Calendar {
     fn ends_transition(&self, days: &CalendarDays, day: Day) -> bool {
         let is_same_year = |end: &Day| *end != day && self.label(days, *end) == self.label(days, day);
         let is_year_end = || self.annual_ends.binary_search(&day).is_ok() && !self.annual_ends.iter().any(is_same_year);
-        self.transitions.iter().any(|(end, _)| *end == day) && !is_year_end()
+        // The comparative balance of the next year may be of the month's last day.
+        let mut ends = self.transitions.iter().map(|(end, _)| end).chain(&self.gap_ends);
+        ends.any(|end| end.since(day).abs() <= days.same_end) && !is_year_end()
     }
 
     /// A period of a year's reports, or a transition's, that ends with the calendar.
@@ -204,6 +220,12 @@ impl Calendar {
             },
         }
     }
+}
+
+/// Whether a duration begins after one of the ends of fiscal years and ends with another.
+fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) -> bool {
+    let adjoins = |day: Day| nearest(annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant);
+    adjoins(start.plus(-1)) && adjoins(end)
 }
 
 /// The quarter so many days after the end of a fiscal year.
@@ -300,14 +322,18 @@ impl Evidence {
         }
     }
 
-    fn finish(mut self, rules: &Rules, reports: &[Report]) -> Calendar {
+    fn finish(mut self, rules: &Rules, reports: &[Report], state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool) -> Calendar {
         for complete in [&mut self.with_year, &mut self.with_quarter] {
             complete.sort_unstable();
             complete.dedup();
         }
         self.short.sort_unstable();
         let transitions = longest(&self.short, |report| reports[report as usize].family == Family::Annual && self.with_year.binary_search(&report).is_err());
-        let stubs = longest(&self.short, |report| reports[report as usize].family == Family::Quarterly && self.with_quarter.binary_search(&report).is_err());
+        let mut stubs =
+            longest(&self.short, |report| reports[report as usize].family == Family::Quarterly && self.with_quarter.binary_search(&report).is_err());
+        stubs.extend(predecessors(&self.starts, reports, &rules.bands));
+        stubs.sort_unstable();
+        stubs.dedup();
         self.year_ends.extend(transitions.iter().map(|(end, _)| (*end, OWN_SHORT_YEAR)));
         let mut annual_ends = std::mem::take(&mut self.annual_ends);
         let mut quarter_ends = std::mem::take(&mut self.quarter_ends);
@@ -324,10 +350,18 @@ impl Evidence {
             days.sort_unstable();
             days.dedup();
         }
+        let is_gap = |stated: &&ReportedStart| {
+            let length = stated.end.since(stated.start) + 1;
+            let is_short = band(&rules.bands, length).is_none() && (1..rules.bands.year[0]).contains(&length);
+            stated.family == Family::Annual && is_short && is_between(&annual_ends, &rules.days, stated.start, stated.end)
+        };
+        let mut gap_ends: Vec<Day> = self.starts.iter().filter(is_gap).map(|stated| stated.end).collect();
+        gap_ends.sort_unstable();
+        gap_ends.dedup();
         let label_offset = label_offset(&rules.label_offset, &rules.days, reports, &self.with_year);
-        let variants = variants(std::mem::take(&mut self.starts), rules.days.same_start);
+        let variants = variants(std::mem::take(&mut self.starts), &rules.days, state_same_figure);
         let boundaries = self.boundaries(&rules.days);
-        Calendar { boundaries, annual_ends, quarter_ends, own_quarter_ends, variants, transitions, stubs, label_offset }
+        Calendar { boundaries, annual_ends, quarter_ends, own_quarter_ends, variants, transitions, stubs, gap_ends, label_offset }
     }
 
     /// Year ends without gaps over all dates of the figures.
@@ -374,16 +408,35 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
     longest
 }
 
-/// Finds the starts that are a few days off the usual one of the same end.
-fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant> {
+/// Finds what a company's predecessor reported up to the day before it began, as (end, start): the same report states less than a quarter from
+/// the next day to the end of its own period.
+fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> Vec<(Day, Day)> {
+    let is_successor = |stated: &&ReportedStart| {
+        reports[stated.report as usize].primary_end == Some(stated.end) && (1..bands.quarter[0]).contains(&(stated.end.since(stated.start) + 1))
+    };
+    let of = |successor: &ReportedStart| {
+        let (report, last) = (successor.report, successor.start.plus(-1));
+        starts.iter().filter(move |stated| stated.report == report && stated.end == last).map(|stated| (stated.end, stated.start))
+    };
+    starts.iter().filter(is_successor).flat_map(of).collect()
+}
+
+/// Finds the starts that are a few days off the usual one of the same end, and those further off from which another report states the same
+/// figure.
+fn variants(mut starts: Vec<ReportedStart>, days: &CalendarDays, state_same_figure: impl Fn(&ReportedStart, &ReportedStart) -> bool) -> Vec<StartVariant> {
     starts.sort_unstable();
+    let is_near = |a: &ReportedStart, b: &ReportedStart| {
+        let apart = b.start.since(a.start);
+        apart <= days.same_start || (apart <= days.same_figure_start && state_same_figure(a, b))
+    };
     let mut variants = Vec::new();
     for of_end in starts.chunk_by(|a, b| (a.family, a.end) == (b.family, b.end)) {
-        for near in of_end.chunk_by(|a, b| b.start.since(a.start) <= same_start) {
+        for near in of_end.chunk_by(is_near) {
             if near[0].start == near[near.len() - 1].start {
                 continue;
             }
-            let Some(usual) = usual_start(near) else { continue };
+            let is_far = near.windows(2).any(|pair| pair[1].start.since(pair[0].start) > days.same_start);
+            let Some(usual) = usual_start(near, is_far) else { continue };
             let unusual = near.chunk_by(|a, b| a.start == b.start).map(|same| same[0]).filter(|same| same.start != usual);
             variants.extend(unusual.map(|ReportedStart { family, end, start, .. }| StartVariant { family, end, start, usual }));
         }
@@ -392,9 +445,9 @@ fn variants(mut starts: Vec<ReportedStart>, same_start: i32) -> Vec<StartVariant
 }
 
 /// The start that most figures say; of equally many, the one that was reported first holds. Where reports state the end differently, the
-/// start of the latest that states the period's end: both days are then of one report.
-fn usual_start(near: &[ReportedStart]) -> Option<Day> {
-    if near.iter().any(|stated| stated.has_other_end) {
+/// start of the latest that states the period's end: both days are then of one report. Of starts far apart, too, the latest report's holds.
+fn usual_start(near: &[ReportedStart], is_far: bool) -> Option<Day> {
+    if is_far || near.iter().any(|stated| stated.has_other_end) {
         return near.iter().max_by_key(|stated| (!stated.has_other_end, stated.report)).map(|stated| stated.start);
     }
     let equal = near.chunk_by(|a, b| a.start == b.start);

@@ -1,5 +1,5 @@
-//! What an observation is to those before it: equal, rounded, restated, recast by a split, or off by a factor such as a thousand. A split
-//! is believed only when most share figures of the same report moved by it.
+//! Compares an observation with those before it: equal, rounded, restated, recast by a split, of another scope, or off by a factor such as a
+//! thousand; and whether it takes their place. A split is believed only when most share figures of the same report moved by it.
 
 use std::cell::OnceCell;
 
@@ -22,10 +22,34 @@ impl<'a> Comparer<'a> {
         Self { rules, facts, reports, candidates, scales: OnceCell::new() }
     }
 
-    /// What `new` is to the observations before it: compared with the last of the same concept, or else with the last.
-    pub fn change(&self, measure: &Measure, earlier: &[Observation], new: &Observation) -> Change {
-        let Some(last) = earlier.last() else { return Change::First };
-        let same = earlier.iter().rev().find(|seen| seen.concept == new.concept);
+    /// Compares `new` with the observations of the same period before it. `conflicts` are those of the registrant, also of `new`.
+    pub fn compare(&self, measure: &Measure, earlier: &[Observation], new: &Observation, conflicts: &[(u16, Amount)]) -> Comparison {
+        let Some(standing) = earlier.iter().rfind(|seen| seen.supersedes) else { return Comparison::superseding(Change::First) };
+        let scope = earlier.iter().rposition(|seen| seen.supersedes && seen.change == Change::OtherScope).unwrap_or(0);
+        let of_scope = &earlier[scope..];
+        let first = &of_scope[0];
+        if measure.is_scoped {
+            if new.rank > standing.rank || states_wider_scope(measure, first, new, conflicts) {
+                return Comparison::kept_apart(Change::OtherScope);
+            }
+            if new.rank < standing.rank {
+                return Comparison::superseding(Change::OtherScope);
+            }
+        }
+        if measure.is_never_zero && new.value.0 == 0 && standing.value.0 != 0 {
+            return Comparison::kept_apart(Change::Zero);
+        }
+        if measure.kind != Kind::Cover && self.is_coarse_repetition(measure.unit, standing, new) {
+            return Comparison::kept_apart(Change::Rounding);
+        }
+        let differs = first.value != new.value && !self.is_rounding(measure.unit, first, new);
+        let is_restated = differs && !is_other_name(first, new, conflicts);
+        Comparison { change: self.change(measure, of_scope, standing, new), supersedes: true, is_restated }
+    }
+
+    /// Compares with the last superseding observation of the same concept, or else with the last of all.
+    fn change(&self, measure: &Measure, earlier: &[Observation], last: &Observation, new: &Observation) -> Change {
+        let same = earlier.iter().rfind(|seen| seen.supersedes && seen.concept == new.concept);
         let old = same.unwrap_or(last);
         if old.value == new.value {
             return Change::Equal;
@@ -44,11 +68,6 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// Whether `new` is not what was reported first: they differ by more than rounding, whatever their concepts.
-    pub fn is_restated(&self, measure: &Measure, first: &Observation, new: &Observation) -> bool {
-        first.value != new.value && !self.is_rounding(measure.unit, first, new)
-    }
-
     /// Whether two figures differ by less than one unit of the coarser filing's scale, or of a much coarser figure: text sections state in
     /// billions what the statements state in millions.
     fn is_rounding(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
@@ -61,10 +80,32 @@ impl<'a> Comparer<'a> {
         if difference.0 >= old.value.0.abs().max(new.value.0.abs()) / 100 && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
-        let scales = self.scales.get_or_init(|| Scales::new(self.reports, self.facts, rules));
-        let scale = scales.coarser(unit, [old.report, new.report]);
+        let scale = self.scales().coarser(unit, [old.report, new.report]);
+        if difference < scale {
+            return true;
+        }
+        // A zero is no multiple of a last digit.
+        if old.value.0 == 0 || new.value.0 == 0 {
+            return false;
+        }
         let figures = power_of_ten(trailing_zeros(old.value, MAX_ZEROS).max(trailing_zeros(new.value, MAX_ZEROS)));
-        difference < scale || (difference < figures && figures.0 >= scale.0 * rules.coarse_figure_factor)
+        (difference < figures && figures.0 >= scale.0 * rules.coarse_figure_factor)
+            || (is_nearest_multiple(old.value, new.value) && difference.0 * 1_000_000 < old.value.0.abs() * rules.rounded_ppm)
+    }
+
+    /// Whether `new` repeats an earlier figure rounded to the nearest multiple of its own last digit, which is much coarser than the report
+    /// states most figures: the figure of a note, not of the statement.
+    fn is_coarse_repetition(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
+        if !matches!(unit, Unit::Usd | Unit::Shares) || new.value.0 == 0 || old.value == new.value || !is_nearest_multiple(old.value, new.value) {
+            return false;
+        }
+        let digit = power_of_ten(trailing_zeros(new.value, MAX_ZEROS));
+        let scales = self.scales();
+        digit.0 >= scales.of(unit, new.report).0 * self.rules.restatement.coarse_figure_factor && !scales.is_mostly_coarse(unit, new.report)
+    }
+
+    fn scales(&self) -> &Scales {
+        self.scales.get_or_init(|| Scales::new(self.reports, self.facts, &self.rules.restatement))
     }
 
     /// Whether most of the report's per-share figures and share counts that were reported before moved by the same split.
@@ -89,6 +130,44 @@ impl<'a> Comparer<'a> {
         // The figure itself is among them: another one has to have moved as well.
         moved > 1 && moved * 2 > compared
     }
+}
+
+/// What an observation is to those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comparison {
+    pub change: Change,
+    pub supersedes: bool,
+    pub is_restated: bool,
+}
+
+impl Comparison {
+    /// A figure that takes the place of those before it without restating them.
+    fn superseding(change: Change) -> Self {
+        Self { change, supersedes: true, is_restated: false }
+    }
+
+    /// A figure that stands beside the one before it.
+    fn kept_apart(change: Change) -> Self {
+        Self { change, supersedes: false, is_restated: false }
+    }
+}
+
+/// Whether a later figure is one of a wider scope under the name of the narrower: the first report states both figures under their own names.
+fn states_wider_scope(measure: &Measure, first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
+    let is_wider = |concept: u16| measure.concepts.iter().position(|known| *known == concept).is_some_and(|rank| rank > usize::from(new.rank));
+    first.rank == new.rank && first.value != new.value && conflicts[first.conflicts()].iter().any(|(concept, value)| *value == new.value && is_wider(*concept))
+}
+
+/// Whether two figures under different concepts are stated by one of the two reports side by side: then another concept is shown, and nothing
+/// was restated.
+fn is_other_name(first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
+    let states = |observation: &Observation, value: Amount| conflicts[observation.conflicts()].iter().any(|(_, other)| *other == value);
+    first.concept != new.concept && (states(first, new.value) || states(new, first.value))
+}
+
+/// Whether a figure is another one rounded to the nearest multiple of its own last digit.
+fn is_nearest_multiple(exact: Amount, rounded: Amount) -> bool {
+    (exact.0 - rounded.0).abs() * 2 <= power_of_ten(trailing_zeros(rounded, MAX_ZEROS)).0
 }
 
 /// Shares after for shares before, in tenths, and whether it is a reverse split.

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::datasets::sec::fact::Amount;
+use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::observation::{Change, Observation};
 use crate::datasets::sec::financials::period::{FiscalPeriod, Period, Series};
 use crate::datasets::sec::financials::report::Report;
@@ -14,16 +15,17 @@ use crate::datasets::sec::financials::warnings::Warning;
 ///
 /// # Source
 /// The identities of the statements: assets are liabilities and equity; earnings per share are earnings by shares.
-pub fn run(rules: &Rules, reports: &[Report], periods: &[Period], observations: &mut [Observation]) {
+pub fn run(rules: &Rules, reports: &[Report], beside: &Beside, periods: &[Period], observations: &mut [Observation]) {
     let mut ranges = vec![0..0; rules.measures.len()];
     let mut from = 0;
     for of_measure in periods.chunk_by(|a, b| a.measure == b.measure) {
         ranges[of_measure[0].measure] = from..from + of_measure.len();
         from += of_measure.len();
     }
-    let mut view = View { rules, reports, periods, ranges, observations };
+    let mut view = View { rules, reports, beside, periods, ranges, observations };
     view.dates();
     view.balances();
+    view.liabilities();
     view.earnings();
     view.scales();
     view.quarters();
@@ -33,6 +35,7 @@ pub fn run(rules: &Rules, reports: &[Report], periods: &[Period], observations: 
 struct View<'a> {
     rules: &'a Rules,
     reports: &'a [Report],
+    beside: &'a Beside,
     periods: &'a [Period],
     /// Positions of each measure's periods.
     ranges: Vec<Range<usize>>,
@@ -86,6 +89,26 @@ impl View<'_> {
             self.warn(latest, Warning::BalanceDisagrees, total.is_some_and(|total| total != assets));
             let equity = self.beside(checks.equity, period).map(|other| self.observations[other].value);
             self.warn(latest, Warning::AssetsBelowEquity, equity.is_some_and(|equity| equity > assets));
+        }
+    }
+
+    /// Liabilities that with equity and what stands between them miss the total, where no line that is not tagged can explain it.
+    fn liabilities(&mut self) {
+        let checks = &self.rules.checks;
+        for position in self.ranges[checks.liabilities].clone() {
+            let period = &self.periods[position];
+            let latest = period.latest();
+            let Observation { value: liabilities, report, end, .. } = self.observations[latest];
+            let value = |measure: usize| self.beside(measure, period).map(|other| self.observations[other].value.0);
+            let (Some(total), Some(equity)) = (value(checks.assets).or_else(|| value(checks.liabilities_and_equity)), value(checks.equity)) else { continue };
+            let has_others = self.beside(checks.equity, period).is_some_and(|other| self.observations[other].rank > 0);
+            let stated = |concepts: &[u16]| concepts.iter().filter_map(|concept| self.beside.value(report, *concept, None, end)).map(|value| value.0).max();
+            let of_others = if has_others { 0 } else { stated(&checks.noncontrolling_equity).unwrap_or(0) };
+            let missing = total - liabilities.0 - equity - of_others - stated(&checks.temporary_equity).unwrap_or(0);
+            let is_part_of_total = |amount: i128| amount.abs() * 100 <= total.abs() * checks.balance_percent;
+            let current = value(checks.current_liabilities);
+            let is_explained = missing > 0 && liabilities.0 >= missing && !current.is_some_and(|current| is_part_of_total(missing - current));
+            self.warn(latest, Warning::BalanceDisagrees, !is_part_of_total(missing) && !is_explained);
         }
     }
 
@@ -192,7 +215,9 @@ impl View<'_> {
     fn share_counts(&mut self) {
         let factor = self.rules.checks.share_jump_factor;
         let is_jump = |a: i128, b: i128| a.min(b).saturating_mul(factor) < a.max(b);
-        let mut counts: Vec<usize> = self.of(self.rules.checks.shares_outstanding).iter().map(Period::latest).collect();
+        let of_latest = self.of(self.rules.checks.shares_outstanding).iter().map(Period::latest);
+        // A count that its own report contradicts says nothing about the next.
+        let mut counts: Vec<usize> = of_latest.filter(|observation| !self.observations[*observation].warnings.has(Warning::ScaleSuspect)).collect();
         counts.sort_by_key(|observation| (self.observations[*observation].as_of, self.observations[*observation].report));
         let values: Vec<i128> = counts.iter().map(|observation| self.observations[*observation].value.0).collect();
         let Some(mut believed) = values.first().copied() else { return };

@@ -1,12 +1,17 @@
 //! Share counts of cover pages: one per report, placed at the end of the report's own period although it was counted later. Counts as of
 //! different dates are never compared.
 
+use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change};
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, PeriodKey, Placement};
 use crate::datasets::sec::financials::report::index;
 use crate::datasets::sec::financials::selection::Selection;
+use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
+
+/// The finding about a count that the report's own figures contradict.
+pub const CONTRADICTED: &str = "share_count_contradicted";
 
 /// Selects counts of the cover page: one for each report, as of the cover's date, at the end of the report's own period. Reports without
 /// one give the balance-sheet count at that end. Counts as of different dates are never compared.
@@ -31,14 +36,39 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             Placement::Unplaced(code) => selection.reject(code, measure, &candidates[chosen]),
         }
     }
+    let has_counts = of_measure.iter().any(|candidate| candidate.rank < selection.rules.measures[measure].first_last_resort);
+    let by_classes = selection.has_cover && !has_counts;
+    let counts: Vec<Amount> = placed.iter().map(|(_, chosen, candidates)| selection.facts[candidates[*chosen].fact as usize].value).collect();
+    let mut off = Vec::with_capacity(placed.len());
+    for (position, (_, chosen, candidates)) in placed.iter().enumerate() {
+        let candidate = &candidates[*chosen];
+        let witnesses = Witnesses::new(selection, candidate.report, counts.get(position + 1).copied());
+        let is_off = witnesses.say_scale_is_off(selection.rules, counts[position]);
+        let is_refused = candidate.rank >= selection.rules.measures[measure].first_last_resort
+            && (is_off || by_classes && witnesses.contradict(selection.rules, counts[position]));
+        off.push(match () {
+            () if is_refused => Doubt::Refused,
+            () if is_off => Doubt::Warned,
+            () => Doubt::None,
+        });
+    }
+    for (_, (_, chosen, candidates)) in off.iter().zip(&placed).filter(|(doubt, _)| **doubt == Doubt::Refused) {
+        selection.reject(CONTRADICTED, measure, &candidates[*chosen]);
+    }
+    let mut placed: Vec<(PeriodKey, CandidateFact, Vec<CandidateFact>, bool)> = placed
+        .into_iter()
+        .zip(off)
+        .filter(|(_, doubt)| *doubt != Doubt::Refused)
+        .map(|((place, chosen, candidates), doubt)| (place, candidates[chosen], candidates, doubt == Doubt::Warned))
+        .collect();
     // Stable: within a period the reports stay in the order they became known.
-    placed.sort_by_key(|(place, _, _)| (place.series, place.end));
+    placed.sort_by_key(|(place, ..)| (place.series, place.end));
     for of_period in placed.chunk_by(|a, b| (a.0.series, a.0.end) == (b.0.series, b.0.end)) {
         let first = index(selection.output.observations.len());
-        for (place, chosen, candidates) in of_period {
-            let candidate = &candidates[*chosen];
+        for (place, candidate, candidates, is_off) in of_period {
             let mut warnings = Warnings::default();
             warnings.set(Warning::FourthQuarter, place.fiscal_period == FiscalPeriod::Q4);
+            warnings.set(Warning::ScaleSuspect, *is_off);
             let seen = &selection.output.observations[first as usize..];
             let (first_day, earlier) = (seen.first().and_then(|first| first.as_of), seen.last().map(|earlier| earlier.as_of));
             let observation = selection.add_observation(measure, candidate, candidates, first, warnings);
@@ -49,6 +79,67 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
             observation.is_restated &= first_day == observation.as_of;
         }
         selection.add_period(measure, of_period[0].0, first);
+    }
+}
+
+/// What is thought of a share count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// Published with a warning.
+    Warned,
+    /// Not published.
+    Refused,
+}
+
+/// Other figures that say how many shares there are.
+struct Witnesses {
+    /// Weighted shares of the report's own period.
+    weighted: Option<i128>,
+    /// Net income by earnings per share, of the same.
+    earnings: Option<i128>,
+    /// The count of the next report.
+    next: Option<i128>,
+}
+
+impl Witnesses {
+    fn new(selection: &Selection<'_>, report: u32, next: Option<Amount>) -> Self {
+        let checks = &selection.rules.checks;
+        let end = selection.reports[report as usize].primary_end;
+        let value = |candidate: &CandidateFact| selection.facts[candidate.fact as usize].value.0;
+        // The shortest duration is the nearest to the count.
+        let of_report = |measure: usize| {
+            let of_measure = &selection.candidates[measure];
+            let from = of_measure.partition_point(|candidate| Some(candidate.end) < end);
+            let of_end = of_measure[from..].iter().take_while(move |candidate| Some(candidate.end) == end);
+            of_end.filter(move |candidate| candidate.report == report).max_by_key(|candidate| (candidate.start, std::cmp::Reverse(candidate.rank)))
+        };
+        let weighted = of_report(checks.shares_diluted).or_else(|| of_report(checks.shares_basic)).map(value);
+        let earnings = || {
+            let (income, eps) = (of_report(checks.net_income)?, of_report(checks.eps)?);
+            let is_comparable = income.start == eps.start && value(eps).abs() >= checks.min_eps.0;
+            value(income).checked_mul(Amount::ONE)?.checked_div(value(eps)).filter(|implied| is_comparable && *implied > 0)
+        };
+        Self { weighted: weighted.filter(|weighted| *weighted > 0), earnings: earnings(), next: next.map(|next| next.0).filter(|next| *next > 0) }
+    }
+
+    /// Whether two of them say that a count is off by the same power of ten.
+    fn say_scale_is_off(&self, rules: &Rules, count: Amount) -> bool {
+        let factor = rules.checks.share_scale_factor;
+        let is_near = |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);
+        let all = || [self.weighted, self.earnings, self.next].into_iter().flatten();
+        count.0 > 0
+            && rules.checks.share_scales.iter().any(|scale| {
+                let small = all().filter(|witness| is_near(count.0.saturating_mul(*scale), *witness)).count();
+                let large = all().filter(|witness| is_near(witness.saturating_mul(*scale), count.0)).count();
+                small > 1 || large > 1
+            })
+    }
+
+    /// Whether the report's own figures say that a count is not of all classes of stock.
+    fn contradict(&self, rules: &Rules, count: Amount) -> bool {
+        let differs = |witness: i128| count.0.max(witness) * 100 > count.0.min(witness) * (100 + rules.checks.share_contradiction_percent);
+        self.weighted.zip(self.earnings).is_some_and(|(weighted, earnings)| differs(weighted) && differs(earnings))
     }
 }
 

@@ -1,18 +1,42 @@
-//! Why figures are not there: what became of a member of the archive, and why its registrant never reported a metric in a series.
+//! Why figures are not there: what became of a member of the archive, why its registrant never reported a metric in a series, and the
+//! periods of reports that the archive lacks.
 
-use crate::datasets::sec::fact::CompanyFacts;
+use std::collections::BTreeMap;
+
+use crate::datasets::sec::fact::{Amount, CompanyFacts, Fact};
 use crate::datasets::sec::filing::Filing;
+use crate::datasets::sec::financials::calendar::Calendar;
 use crate::datasets::sec::financials::candidates::Candidates;
-use crate::datasets::sec::financials::period::{Period, Series};
-use crate::datasets::sec::financials::report::{Family, Report, family_of};
+use crate::datasets::sec::financials::cover::CONTRADICTED;
+use crate::datasets::sec::financials::observation::Finding;
+use crate::datasets::sec::financials::period::{FiscalPeriod, Period, Placement, Series};
+use crate::datasets::sec::financials::report::{Family, NO_REPORT, Report, Reports, family_of};
+use crate::datasets::sec::financials::selection::STATED_IN_PARTS;
 use crate::datasets::sec::financials::settings::{Kind, Rules};
+use crate::normalise::Day;
+use pubdata_core::ids::AccessionNumber;
 
-/// A metric that a registrant never reported in a series, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A metric without a figure in a series, or in one of its periods, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     pub measure: usize,
     pub series: Series,
+    /// The report whose period has no figure; none where the whole series has none.
+    pub filing: Option<MissingFiling>,
     pub reason: &'static str,
+    /// Other concepts of the line that the company tags, each with the value of the newest period.
+    pub others: Vec<(u16, Amount)>,
+}
+
+/// A report that was filed and whose figures the archive lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissingFiling {
+    pub fiscal_year: i32,
+    pub fiscal_period: FiscalPeriod,
+    pub end: Day,
+    pub accession: AccessionNumber,
+    pub form: &'static str,
+    pub filed: Day,
 }
 
 /// What became of a member of the archive.
@@ -41,12 +65,18 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
     company.taxonomies.iter().any(|known| known == taxonomy)
 }
 
+/// Whether a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or 40-F.
+fn is_foreign(company: &CompanyFacts, filings: &[Filing]) -> bool {
+    let is_ifrs = !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full");
+    is_ifrs || company.facts.iter().any(|fact| fact.form.is_foreign()) || filings.iter().any(|filing| filing.form.is_foreign())
+}
+
 /// Whether a member was published, or why it was not.
 pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], filings: &[Filing], periods: &[Period]) -> Outcome {
     let has_us_gaap = has_taxonomy(company, "us-gaap");
     match () {
         () if periods.iter().any(|period| rules.measures[period.measure].is_metric) => Outcome::Published,
-        () if !has_us_gaap && has_taxonomy(company, "ifrs-full") => Outcome::ForeignFiler,
+        () if reports.is_empty() && is_foreign(company, filings) => Outcome::ForeignFiler,
         () if !has_us_gaap => Outcome::NoUsGaapFacts,
         () if company.facts.is_empty() => Outcome::NoWantedConcept,
         () if reports.is_empty() && filings.iter().all(|filing| family_of(filing.form).is_none()) => Outcome::NoPeriodicReport,
@@ -54,35 +84,115 @@ pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], filing
     }
 }
 
-/// The metrics that were never reported in the annual or the quarterly series.
-///
-/// A missing share count is `multi_class` when periodic reports tag their cover page and none of them ever gave a count without
-/// dimensions: the count is a required element of the cover page, so that it must be there by class of stock, which the archive leaves
-/// out. When no tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at all.
-///
-/// A report that tags none of the wanted concepts is known from the registrant's submissions alone.
-pub fn missing(rules: &Rules, company: &CompanyFacts, reports: &[Report], filings: &[Filing], candidates: &Candidates, periods: &[Period]) -> Vec<Missing> {
-    let has_report =
-        |family: Family| reports.iter().any(|report| report.family == family) || filings.iter().any(|filing| family_of(filing.form) == Some(family));
-    let mut missing = Vec::new();
-    for measure in rules.metrics() {
-        for (series, family) in [(Series::Annual, Family::Annual), (Series::Quarterly, Family::Quarterly)] {
-            if periods.iter().any(|period| period.measure == measure && period.series == series) {
-                continue;
+/// What is known of a registrant when its figures have been selected.
+pub struct Known<'a> {
+    pub rules: &'a Rules,
+    pub company: &'a CompanyFacts,
+    pub reports: &'a Reports,
+    pub filings: &'a [Filing],
+    pub candidates: &'a Candidates,
+    pub calendar: &'a Calendar,
+    pub periods: &'a [Period],
+    pub findings: &'a [Finding],
+}
+
+impl Known<'_> {
+    /// Returns the metrics that were never reported in the annual or the quarterly series, and the periods whose report the archive lacks.
+    pub fn missing(&self) -> Vec<Missing> {
+        let lacking = self.filings_not_in_archive();
+        let mut missing = Vec::new();
+        for measure in self.rules.metrics() {
+            for (series, family) in [(Series::Annual, Family::Annual), (Series::Quarterly, Family::Quarterly)] {
+                let of_series = || self.periods.iter().filter(|period| period.measure == measure && period.series == series);
+                if of_series().next().is_none() {
+                    let (reason, others) = self.reason(measure, family);
+                    missing.push(Missing { measure, series, filing: None, reason, others });
+                    continue;
+                }
+                let is_known =
+                    |filing: &MissingFiling| of_series().any(|period| (period.fiscal_year, period.fiscal_period) == (filing.fiscal_year, filing.fiscal_period));
+                let of_filings = lacking.iter().filter(|(of, filing)| *of == series && !is_known(filing));
+                missing.extend(of_filings.map(|(_, filing)| Missing {
+                    measure,
+                    series,
+                    filing: Some(*filing),
+                    reason: "filed_not_in_archive",
+                    others: Vec::new(),
+                }));
             }
-            let is_of_family = |report: u32| reports[report as usize].family == family;
-            let of_measure = &candidates.by_measure[measure];
-            let reason = match () {
-                () if reports.is_empty() && !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full") => "not_a_10k_filer",
-                () if !has_report(family) => "no_periodic_report",
-                () if rules.measures[measure].is_in_parts(of_measure, |candidate| is_of_family(candidate.report)) => "stated_in_parts",
-                () if of_measure.iter().any(|candidate| is_of_family(candidate.report)) => "unclassified_period",
-                () if candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
-                () if rules.measures[measure].kind == Kind::Cover && candidates.has_cover && of_measure.is_empty() => "multi_class",
-                () => "not_tagged",
-            };
-            missing.push(Missing { measure, series, reason });
         }
+        missing
     }
-    missing
+
+    /// Returns why a metric has no figure in any report of a family, and the other concepts of its line.
+    ///
+    /// A missing share count is `multi_class` when periodic reports tag their cover page and none of them ever gave a count without
+    /// dimensions: the count is a required element of the cover page, so that it must be there by class of stock, which the archive leaves
+    /// out. When no tagged cover page was seen it is `not_tagged`: it may have been tagged by class or not at all.
+    ///
+    /// A report that tags none of the wanted concepts is known from the registrant's submissions alone.
+    fn reason(&self, measure: usize, family: Family) -> (&'static str, Vec<(u16, Amount)>) {
+        let reports = &self.reports.list;
+        let rule = &self.rules.measures[measure];
+        let has_report = reports.iter().any(|report| report.family == family) || self.filings.iter().any(|filing| family_of(filing.form) == Some(family));
+        let of_measure = &self.candidates.by_measure[measure];
+        let is_of_family = |report: u32| reports[report as usize].family == family;
+        let has_finding = |code: &str| self.findings.iter().any(|finding| finding.code == code && finding.measure == measure && is_of_family(finding.report));
+        let has_count = of_measure.iter().any(|candidate| candidate.rank < rule.first_last_resort);
+        let others = self.others(measure, family);
+        let reason = match () {
+            () if reports.is_empty() && is_foreign(self.company, self.filings) => "not_a_10k_filer",
+            () if !has_report => "no_periodic_report",
+            () if has_finding(STATED_IN_PARTS) => STATED_IN_PARTS,
+            () if rule.kind == Kind::Cover && self.candidates.has_cover && !has_count => "multi_class",
+            () if has_finding(CONTRADICTED) => CONTRADICTED,
+            () if of_measure.iter().any(|candidate| is_of_family(candidate.report)) => "unclassified_period",
+            () if self.candidates.other_unit[measure][usize::from(family == Family::Quarterly)] => "other_unit",
+            () if !others.is_empty() => "other_concept",
+            () => "not_tagged",
+        };
+        (reason, if reason == "other_concept" { others } else { Vec::new() })
+    }
+
+    /// The other concepts of a measure's line that reports of a family tag, each with the value of the newest period.
+    fn others(&self, measure: usize, family: Family) -> Vec<(u16, Amount)> {
+        let rule = &self.rules.measures[measure];
+        let mut newest: BTreeMap<u16, &Fact> = BTreeMap::new();
+        for (fact, report) in self.company.facts.iter().zip(&self.reports.of_fact) {
+            let is_other = *report != NO_REPORT
+                && rule.other_concepts.contains(&fact.concept)
+                && self.reports.list[*report as usize].family == family
+                && fact.unit == rule.unit
+                && fact.start.is_some() == (rule.kind == Kind::Duration);
+            if is_other {
+                let known = newest.entry(fact.concept).or_insert(fact);
+                if (fact.end, fact.start, fact.filed) > (known.end, known.start, known.filed) {
+                    *known = fact;
+                }
+            }
+        }
+        newest.into_iter().map(|(concept, fact)| (concept, fact.value)).collect()
+    }
+
+    /// The annual and quarterly reports that were filed after the newest of their family in the archive, by the end of their period. Older
+    /// reports without facts are from before XBRL, or state nothing that is taken.
+    fn filings_not_in_archive(&self) -> Vec<(Series, MissingFiling)> {
+        let newest = |family: Family| self.reports.list.iter().filter(|report| report.family == family).map(|report| report.filed).max();
+        let is_newer = |filing: &Filing| family_of(filing.form).and_then(newest).is_some_and(|newest| filing.filed > newest);
+        let lacking = self.filings.iter().filter(|filing| !filing.form.is_amendment() && is_newer(filing));
+        let placed = lacking.filter_map(|filing| {
+            let Filing { accession, form, filed, report_date, .. } = *filing;
+            let (family, end) = (family_of(form)?, report_date?);
+            let report = Report { accession, form, family, filed, primary_end: Some(end), fiscal_year: None, fiscal_period: None };
+            match self.calendar.place_report(self.rules, &report) {
+                Placement::Placed { series, fiscal_year, fiscal_period, .. } => {
+                    Some((series, MissingFiling { fiscal_year, fiscal_period, end, accession, form: form.name(), filed }))
+                }
+                Placement::Passed | Placement::Unplaced(_) => None,
+            }
+        });
+        let mut placed: Vec<(Series, MissingFiling)> = placed.collect();
+        placed.sort_by_key(|(series, filing)| (*series, filing.end, filing.accession));
+        placed
+    }
 }

@@ -2,6 +2,7 @@
 //! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
 //! are as filed: nothing is converted or adjusted, and nothing added up but parts that a measure declares.
 
+mod beside;
 mod build;
 mod calendar;
 mod candidates;
@@ -29,7 +30,7 @@ use pubdata_core::pipeline::Declaration;
 use build::prepare;
 use settings::Rules;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Sharded(prepare), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Sharded(prepare), check, vocabulary: None };
 
 /// Reads and checks the declaration's settings.
 ///

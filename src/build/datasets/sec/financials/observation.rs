@@ -29,6 +29,8 @@ pub fn same_period(a: &CandidateFact, b: &CandidateFact) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
     pub concept: u16,
+    /// Place of the concept in the measure's list.
+    pub rank: u16,
     pub value: Amount,
     pub report: u32,
     /// The period as the report states it; [`super::period::NO_START`] for an instant.
@@ -40,7 +42,9 @@ pub struct Observation {
     /// Date of a cover page count.
     pub as_of: Option<Day>,
     pub change: Change,
-    /// Whether it differs from the first observation of the period by more than rounding, whatever the concepts.
+    /// Whether it takes the place of the observations before it. A rounded repetition does not, and no figure of a wider scope.
+    pub supersedes: bool,
+    /// Whether it differs from the first observation of the same scope by more than rounding.
     pub is_restated: bool,
     /// Where its conflicts begin and end.
     pub conflict_bounds: (u32, u32),
@@ -81,6 +85,10 @@ pub enum Change {
     ConceptChanged,
     /// A count as of another cover date: not comparable.
     OtherDate,
+    /// Stated under a concept of another scope than before: with noncontrolling interest, or without.
+    OtherScope,
+    /// A zero where a figure was stated before.
+    Zero,
 }
 
 impl Change {
@@ -94,6 +102,8 @@ impl Change {
             Self::ScaleError => "scale_error",
             Self::ConceptChanged => "concept_changed",
             Self::OtherDate => "other_date",
+            Self::OtherScope => "other_scope",
+            Self::Zero => "zero",
         }
     }
 }

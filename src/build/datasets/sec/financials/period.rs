@@ -106,6 +106,8 @@ pub struct Period {
     /// The observations from `first` on and before `after`.
     pub first: u32,
     pub after: u32,
+    /// The observation whose figure counts: the last that supersedes those before it.
+    pub latest: u32,
 }
 
 impl Period {
@@ -114,8 +116,8 @@ impl Period {
         self.first as usize..self.after as usize
     }
 
-    /// The last observation. A period has at least one.
+    /// The observation whose figure counts.
     pub fn latest(&self) -> usize {
-        self.after as usize - 1
+        self.latest as usize
     }
 }

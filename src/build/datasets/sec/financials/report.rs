@@ -115,10 +115,19 @@ fn place_primary_ends(list: &mut [Report], facts: &[Fact], of_fact: &[u32]) {
     }
 }
 
-/// How finely each report states dollars and share counts: the power of ten that nearly all its figures are divisible by.
+/// How finely each report states dollars and share counts.
 pub struct Scales {
-    dollars: Vec<Amount>,
-    shares: Vec<Amount>,
+    dollars: Vec<Fineness>,
+    shares: Vec<Fineness>,
+}
+
+/// How finely a report states the figures of one unit.
+#[derive(Debug, Clone, Copy)]
+struct Fineness {
+    /// The power of ten that nearly all figures are divisible by.
+    scale: Amount,
+    /// Whether half of them are much coarser.
+    is_mostly_coarse: bool,
 }
 
 impl Scales {
@@ -133,17 +142,31 @@ impl Scales {
                 _ => continue,
             };
             if *number != NO_REPORT && fact.value.0 != 0 {
-                counts[kind][*number as usize][trailing_zeros(fact.value, rules.max_scale)] += 1;
+                counts[kind][*number as usize][trailing_zeros(fact.value, MAX_ZEROS)] += 1;
             }
         }
-        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| counts.iter().map(|of_report| scale(of_report, rules)).collect();
+        let scales = |counts: &[[u32; MAX_ZEROS + 1]]| counts.iter().map(|of_report| Fineness::new(of_report, rules)).collect();
         Self { dollars: scales(&counts[0]), shares: scales(&counts[1]) }
     }
 
-    /// One unit of the coarser of two reports' scales.
-    pub fn coarser(&self, unit: Unit, reports: [u32; 2]) -> Amount {
+    fn fineness(&self, unit: Unit, report: u32) -> Fineness {
         let of_unit = if unit == Unit::Shares { &self.shares } else { &self.dollars };
-        of_unit[reports[0] as usize].max(of_unit[reports[1] as usize])
+        of_unit[report as usize]
+    }
+
+    /// One unit of a report's scale.
+    pub fn of(&self, unit: Unit, report: u32) -> Amount {
+        self.fineness(unit, report).scale
+    }
+
+    /// One unit of the coarser of two reports' scales.
+    pub fn coarser(&self, unit: Unit, [one, other]: [u32; 2]) -> Amount {
+        self.of(unit, one).max(self.of(unit, other))
+    }
+
+    /// Whether half of a report's figures or more are as coarse as a rounded one: it states everything so.
+    pub fn is_mostly_coarse(&self, unit: Unit, report: u32) -> bool {
+        self.fineness(unit, report).is_mostly_coarse
     }
 }
 
@@ -179,18 +202,17 @@ fn whole_number(value: Amount) -> Option<u64> {
     }
 }
 
-fn scale(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Amount {
-    let total: u32 = zeros.iter().sum();
-    let mut having = 0;
-    let mut power = 0;
-    for (exponent, count) in zeros.iter().enumerate().rev() {
-        having += count;
-        if total > 0 && having * 100 >= total * rules.scale_percent {
-            power = exponent;
-            break;
-        }
+impl Fineness {
+    /// Reads the numbers of figures by their zeros.
+    fn new(zeros: &[u32; MAX_ZEROS + 1], rules: &Restatement) -> Self {
+        let total: u32 = zeros.iter().sum();
+        let having = |least: usize| zeros[least..].iter().sum::<u32>();
+        let power = (0..=rules.max_scale.min(MAX_ZEROS)).rfind(|power| total > 0 && having(*power) * 100 >= total * rules.scale_percent).unwrap_or(0);
+        let scale = power_of_ten(power);
+        let is_coarse = |power: &usize| power_of_ten(*power).0 >= scale.0 * rules.coarse_figure_factor;
+        let coarse = (0..=MAX_ZEROS).find(is_coarse).map_or(0, having);
+        Self { scale, is_mostly_coarse: coarse * 2 >= total }
     }
-    power_of_ten(power)
 }
 
 /// 10 to a power of at most [`MAX_ZEROS`].

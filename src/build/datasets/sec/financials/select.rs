@@ -3,10 +3,11 @@
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
+use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::calendar::Calendar;
 use crate::datasets::sec::financials::candidates::Candidates;
 use crate::datasets::sec::financials::change::Comparer;
-use crate::datasets::sec::financials::missing::{self, Missing, Outcome};
+use crate::datasets::sec::financials::missing::{self, Known, Missing, Outcome};
 use crate::datasets::sec::financials::observation::{Finding, Observation};
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::report::{Report, Reports};
@@ -26,7 +27,7 @@ pub struct Selected {
     pub observations: Vec<Observation>,
     /// Candidates that were not taken and differ from the one that was.
     pub conflicts: Vec<(u16, Amount)>,
-    /// Metrics that were never reported in a series.
+    /// Metrics that were never reported in a series, and periods whose report the archive lacks; by measure, series and end.
     pub missing: Vec<Missing>,
     pub findings: Vec<Finding>,
     pub outcome: Outcome,
@@ -39,10 +40,14 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
     let mut reports = Reports::new(facts, filings);
     let mut candidates = Candidates::new(facts, &reports, rules);
     candidates.unify_ends(rules, &mut reports.list);
-    let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure);
+    let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure, facts);
     candidates.unify_starts(&calendar, &reports.list);
     let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);
-    let mut selection = Selection { facts, reports: &reports.list, rules, calendar: &calendar, comparer: &comparer, output: SelectionOutput::default() };
+    let beside = Beside::new(facts, &reports, rules);
+    let output = SelectionOutput::default();
+    let (list, candidates_of, has_cover) = (&reports.list, &candidates.by_measure, candidates.has_cover);
+    let mut selection =
+        Selection { facts, reports: list, rules, candidates: candidates_of, has_cover, calendar: &calendar, comparer: &comparer, beside: &beside, output };
     for (number, measure) in rules.measures.iter().enumerate() {
         let of_measure = &candidates.by_measure[number];
         let first = selection.output.periods.len();
@@ -53,8 +58,9 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
         selection.output.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
     }
     let SelectionOutput { periods, mut observations, conflicts, findings } = selection.output;
-    checks::run(rules, &reports.list, &periods, &mut observations);
-    let missing = missing::missing(rules, company, &reports.list, filings, &candidates, &periods);
+    checks::run(rules, &reports.list, &beside, &periods, &mut observations);
+    let known = Known { rules, company, reports: &reports, filings, candidates: &candidates, calendar: &calendar, periods: &periods, findings: &findings };
+    let missing = known.missing();
     let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
     Selected { cik, reports: reports.list, periods, observations, conflicts, missing, findings, outcome }
 }

@@ -1,8 +1,9 @@
 //! The figures of one registrant as they are selected, measure by measure.
 
 use crate::datasets::sec::fact::{Amount, Fact};
+use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::calendar::Calendar;
-use crate::datasets::sec::financials::change::Comparer;
+use crate::datasets::sec::financials::change::{Comparer, Comparison};
 use crate::datasets::sec::financials::choose::Usage;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, same_period};
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Period, PeriodKey, Placement};
@@ -11,8 +12,8 @@ use crate::datasets::sec::financials::settings::{Kind, Measure, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
 
-/// The finding about figures of which a report states two parts and no whole.
-const STATED_IN_PARTS: &str = "stated_in_parts";
+/// The finding about figures of which a report states parts and no whole.
+pub const STATED_IN_PARTS: &str = "stated_in_parts";
 
 /// What selecting makes.
 #[derive(Default)]
@@ -28,15 +29,20 @@ pub struct Selection<'a> {
     pub facts: &'a [Fact],
     pub reports: &'a [Report],
     pub rules: &'a Rules,
+    /// Of every measure.
+    pub candidates: &'a [Vec<CandidateFact>],
+    /// Whether a periodic report tags the cover page.
+    pub has_cover: bool,
     pub calendar: &'a Calendar,
     pub comparer: &'a Comparer<'a>,
+    pub beside: &'a Beside,
     pub output: SelectionOutput,
 }
 
 impl Selection<'_> {
     /// Selects the figures of a measure that are no counts of the cover page.
     pub fn measure(&mut self, measure: usize, of_measure: &[CandidateFact]) {
-        let usage = Usage::new(of_measure, self.reports, self.facts);
+        let usage = Usage::new(&self.rules.measures[measure], of_measure, self.reports, self.facts);
         for group in of_measure.chunk_by(same_period) {
             for family in [Family::Annual, Family::Quarterly] {
                 let is_of_family = |candidate: &CandidateFact| self.reports[candidate.report as usize].family == family;
@@ -82,10 +88,13 @@ impl Selection<'_> {
         }
     }
 
-    fn observe(&mut self, measure: usize, usage: &Usage, candidates: &[CandidateFact], first: u32, warnings: Warnings) {
+    fn observe(&mut self, measure: usize, usage: &Usage<'_>, candidates: &[CandidateFact], first: u32, warnings: Warnings) {
         let rule = &self.rules.measures[measure];
-        let filed = self.reports[candidates[0].report as usize].filed;
-        let mut chosen = usage.choose(self.rules.persistence, rule, candidates, filed, self.facts);
+        let report = &self.reports[candidates[0].report as usize];
+        let mut chosen = usage.choose(self.rules, rule, candidates, report);
+        if usage.is_part_of_a_total(self.rules.persistence, rule, candidates, &candidates[chosen], report) {
+            return self.reject(STATED_IN_PARTS, measure, &candidates[chosen]);
+        }
         if let Some(parts) = parts_of(rule, &candidates[chosen], candidates) {
             let amount = |candidate: &CandidateFact| self.facts[candidate.fact as usize].value.0;
             let sum: i128 = parts.iter().map(amount).sum();
@@ -96,9 +105,35 @@ impl Selection<'_> {
                 None => return parts.iter().for_each(|part| self.reject(STATED_IN_PARTS, measure, part)),
             }
         }
+        // A last resort is no other name of the line.
+        let is_other = |other: &CandidateFact| self.facts[other.fact as usize].value != self.facts[candidates[chosen].fact as usize].value;
+        let is_contradicted = candidates.iter().any(|other| other.rank < rule.first_last_resort && is_other(other));
+        let warned = self.warnings_of(measure, &candidates[chosen], candidates, &usage);
         let observation = self.add_observation(measure, &candidates[chosen], candidates, first, warnings);
-        let is_conflict = !rule.by_order && !observation.conflicts().is_empty();
+        let is_conflict = !rule.by_order && is_contradicted;
         observation.warnings.set(Warning::ConceptConflict, is_conflict);
+        warned.into_iter().for_each(|warning| observation.warnings.set(warning, true));
+    }
+
+    /// The warnings about a figure that other figures of the same report and period give.
+    fn warnings_of(&self, measure: usize, chosen: &CandidateFact, candidates: &[CandidateFact], usage: &Usage<'_>) -> Vec<Warning> {
+        let (rules, fact) = (self.rules, &self.facts[chosen.fact as usize]);
+        let stated = |concepts: &[u16]| self.beside.first_value(chosen.report, concepts, fact.start, fact.end).filter(|value| value.0 != 0);
+        let of_concept = rules.measures[measure].warnings.iter().filter(|warning| warning.concepts.contains(&chosen.rank));
+        let found = of_concept.filter(|warning| {
+            let is_beside = |concept: &u16| stated(std::slice::from_ref(concept)).is_some_and(|value| !warning.exceeding || value > fact.value);
+            warning.beside.iter().any(is_beside) && !warning.unless.iter().any(|rank| usage.is_tagged(*rank))
+        });
+        let mut warnings: Vec<Warning> = found.map(|warning| warning.warning).collect();
+        if measure == rules.checks.net_income && chosen.rank == 0 {
+            let profit = candidates.iter().find(|candidate| candidate.rank == rules.checks.profit).map(|profit| self.facts[profit.fact as usize].value);
+            let disagrees = profit.zip(stated(&rules.checks.noncontrolling_income)).is_some_and(|(profit, of_others)| {
+                let own = profit.0 - of_others.0;
+                (own - fact.value.0).abs() * 100 > fact.value.0.abs() * rules.checks.net_income_percent
+            });
+            warnings.extend(disagrees.then_some(Warning::NetIncomeDisagrees));
+        }
+        warnings
     }
 
     /// Adds an observation after those from `first` on, which are about the same period.
@@ -118,17 +153,17 @@ impl Selection<'_> {
         }
         let conflict_bounds = (from, index(self.output.conflicts.len()));
         let Fact { concept, value, end, offset, length, .. } = *fact;
-        let (start, report) = (fact.start.unwrap_or(NO_START), chosen.report);
-        let change = Change::First;
+        let (start, report, rank) = (fact.start.unwrap_or(NO_START), chosen.report, chosen.rank);
+        let (change, supersedes, is_restated) = (Change::First, true, false);
         let mut observation =
-            Observation { concept, value, report, start, end, offset, length, as_of: None, change, is_restated: false, conflict_bounds, warnings };
+            Observation { concept, rank, value, report, start, end, offset, length, as_of: None, change, supersedes, is_restated, conflict_bounds, warnings };
         let earlier = &self.output.observations[first as usize..];
         let has_other_end = end != chosen.end || earlier.iter().any(|seen| seen.end != end);
         observation.warnings.set(Warning::PeriodEndDiffers, has_other_end && rule.kind != Kind::Cover);
         observation.warnings.set(Warning::PeriodStartDiffers, start != chosen.start);
         observation.warnings.set(Warning::LastResortConcept, chosen.rank >= rule.first_last_resort);
-        observation.change = self.comparer.change(rule, earlier, &observation);
-        observation.is_restated = earlier.first().is_some_and(|first| self.comparer.is_restated(rule, first, &observation));
+        let Comparison { change, supersedes, is_restated } = self.comparer.compare(rule, earlier, &observation, &self.output.conflicts);
+        (observation.change, observation.supersedes, observation.is_restated) = (change, supersedes, is_restated);
         self.output.observations.push(observation);
         let last = self.output.observations.len() - 1;
         &mut self.output.observations[last]
@@ -138,7 +173,9 @@ impl Selection<'_> {
     pub fn add_period(&mut self, measure: usize, place: PeriodKey, first: u32) {
         let PeriodKey { series, fiscal_year, fiscal_period, start, end, is_ytd } = place;
         let after = index(self.output.observations.len());
-        self.output.periods.push(Period { measure, series, fiscal_year, fiscal_period, start, end, is_ytd, first, after });
+        let kept_apart = self.output.observations.iter().rev().take_while(|observation| !observation.supersedes).count();
+        let latest = after - 1 - index(kept_apart);
+        self.output.periods.push(Period { measure, series, fiscal_year, fiscal_period, start, end, is_ytd, first, after, latest });
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::datasets::Fault;
 use crate::datasets::sec::fact::{Amount, Unit};
-use crate::datasets::sec::financials::observation::{CandidateFact, same_period};
+use crate::datasets::sec::financials::warnings::Warning;
 use pubdata_core::contract::parse_decimal;
 
 /// Digits after the point of an [`Amount`].
@@ -53,6 +53,7 @@ pub struct CalendarDays {
     pub ytd_start: i32,
     pub same_end: i32,
     pub same_start: i32,
+    pub same_figure_start: i32,
     pub same_period: i32,
     pub off_calendar: i32,
     pub label: i32,
@@ -80,6 +81,7 @@ struct RestatementText {
     max_scale: usize,
     scale_percent: u32,
     coarse_figure_factor: i64,
+    rounded_ppm: i64,
     per_share_unit: String,
     split_ratios: Vec<String>,
     split_permille: i64,
@@ -96,6 +98,15 @@ struct ChecksText {
     quarter_sum_percent: i64,
     neighbour_factor: i64,
     share_jump_factor: i64,
+    share_scale_factor: i64,
+    share_scales: Vec<i64>,
+    share_contradiction_percent: i64,
+    balance_percent: i64,
+    temporary_equity: Vec<String>,
+    noncontrolling_equity: Vec<String>,
+    profit: String,
+    noncontrolling_income: Vec<String>,
+    net_income_percent: i64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -113,6 +124,41 @@ struct MeasureText {
     last_resort: Vec<String>,
     /// Two concepts that name parts of the figure.
     parts: Option<[String; 2]>,
+    /// Concepts that may name a part, and those that name the total.
+    part: Option<PartText>,
+    /// The concepts differ in scope: one never replaces one before it in the list.
+    #[serde(default)]
+    is_scoped: bool,
+    /// A zero is never a new figure.
+    #[serde(default)]
+    is_never_zero: bool,
+    /// Warnings for figures of some concepts.
+    #[serde(default)]
+    warn: Vec<WarningText>,
+    /// Concepts of the same line that are not taken.
+    #[serde(default)]
+    other_concepts: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartText {
+    concepts: Vec<String>,
+    totals: Vec<String>,
+    min_reports: usize,
+    larger_percent: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WarningText {
+    code: String,
+    concepts: Vec<String>,
+    beside: Vec<String>,
+    #[serde(default)]
+    exceeding: bool,
+    #[serde(default)]
+    unless: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -166,6 +212,8 @@ pub struct Rules {
     /// Measures that show the fiscal calendar.
     pub calendar: Vec<usize>,
     pub cover_evidence: u16,
+    /// By concept: whether its facts are looked up beside the figures of measures.
+    pub is_beside: Vec<bool>,
     pub bands: Bands,
     pub days: CalendarDays,
     pub label_offset: LabelOffset,
@@ -190,15 +238,37 @@ pub struct Measure {
     pub first_last_resort: u16,
     /// Ranks of two concepts neither of which is the figure where a report states both.
     pub parts: Option<[u16; 2]>,
+    pub part: Option<Part>,
+    /// The concepts differ in scope: a figure of one never replaces a figure of one before it in the list.
+    pub is_scoped: bool,
+    /// A zero never replaces another figure.
+    pub is_never_zero: bool,
+    pub warnings: Vec<ConceptWarning>,
+    /// Concepts of the same line that are not taken: why there is no figure.
+    pub other_concepts: Vec<u16>,
 }
 
-impl Measure {
-    /// Whether a report states both parts of the figure for one period.
-    pub fn is_in_parts(&self, candidates: &[CandidateFact], is_wanted: impl Fn(&CandidateFact) -> bool) -> bool {
-        let of = |rank: u16| candidates.iter().filter(move |candidate| candidate.rank == rank);
-        let is_pair = |a: &CandidateFact, b: &CandidateFact| a.report == b.report && same_period(a, b);
-        self.parts.is_some_and(|[one, other]| of(one).filter(|a| is_wanted(a)).any(|a| of(other).any(|b| is_pair(a, b))))
-    }
+/// Concepts that name a part of the figure in the reports of companies that also tag a larger total.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Ranks of the concepts.
+    pub concepts: Vec<u16>,
+    pub totals: Vec<u16>,
+    pub min_reports: usize,
+    pub larger_percent: i128,
+}
+
+/// A warning for figures of some concepts, where the same report tags another concept for the same period.
+#[derive(Debug, Clone)]
+pub struct ConceptWarning {
+    pub warning: Warning,
+    /// Ranks of the concepts.
+    pub concepts: Vec<u16>,
+    pub beside: Vec<u16>,
+    /// Only where the other figure is larger.
+    pub exceeding: bool,
+    /// Ranks of concepts of the measure that no report may tag.
+    pub unless: Vec<u16>,
 }
 
 /// A line of a statement.
@@ -216,6 +286,8 @@ pub struct Restatement {
     pub max_scale: usize,
     pub scale_percent: u32,
     pub coarse_figure_factor: i128,
+    /// Millionths of the first figure that its nearest rounding may differ by.
+    pub rounded_ppm: i128,
     pub per_share_unit: Amount,
     /// Split ratios in tenths: 3 for 2 is 15.
     pub split_tenths: Vec<i128>,
@@ -233,11 +305,26 @@ pub struct Checks {
     pub quarter_sum_percent: i128,
     pub neighbour_factor: i128,
     pub share_jump_factor: i128,
+    /// Powers of ten that share counts are misstated by, and the factor that a misstated count may differ by from its witnesses.
+    pub share_scales: Vec<i128>,
+    pub share_scale_factor: i128,
+    /// How much a witness differs from the count of one class of stock, in percent of the smaller.
+    pub share_contradiction_percent: i128,
+    pub balance_percent: i128,
+    pub temporary_equity: Vec<u16>,
+    pub noncontrolling_equity: Vec<u16>,
+    /// Rank of profit with noncontrolling interest among the concepts of net income.
+    pub profit: u16,
+    pub noncontrolling_income: Vec<u16>,
+    pub net_income_percent: i128,
     pub net_income: usize,
     pub eps: usize,
+    pub shares_basic: usize,
     pub shares_diluted: usize,
     pub shares_outstanding: usize,
     pub assets: usize,
+    pub liabilities: usize,
+    pub current_liabilities: usize,
     pub equity: usize,
     pub liabilities_and_equity: usize,
 }
@@ -253,8 +340,9 @@ impl Rules {
         if let Some(pair) = texts.windows(2).find(|pair| pair[0].key == pair[1].key) {
             return Err(wrong(&format!("measure `{}` is declared twice", pair[0].key)));
         }
-        let of_measures = texts.iter().flat_map(|text| text.concepts.iter().chain(&text.last_resort));
-        let mut concepts: Vec<String> = of_measures.chain([&settings.cover_evidence]).cloned().collect();
+        let of_measures = texts.iter().flat_map(|text| text.concepts.iter().chain(&text.last_resort).chain(&text.other_concepts));
+        let beside: Vec<&String> = texts.iter().flat_map(|text| text.warn.iter().flat_map(|warning| &warning.beside)).chain(settings.checks.beside()).collect();
+        let mut concepts: Vec<String> = of_measures.chain(beside.iter().copied()).chain([&settings.cover_evidence]).cloned().collect();
         concepts.sort_unstable();
         concepts.dedup();
         if let Some(concept) = concepts.iter().find(|concept| concept.split_once(':').is_none_or(|(taxonomy, name)| taxonomy.is_empty() || name.is_empty())) {
@@ -279,10 +367,13 @@ impl Rules {
             return Err(wrong(&format!("calendar: `{}` is not a duration", measures[*number].key)));
         }
         let cover_evidence = position(&settings.cover_evidence);
+        let mut is_beside = vec![false; concepts.len()];
+        beside.into_iter().for_each(|name| is_beside[usize::from(position(name))] = true);
         let lines = settings.statements.lines(&find)?;
-        let checks = settings.checks.resolve(&find)?;
+        let checks = settings.checks.resolve(&find, &measures, position)?;
         Ok(Self {
             cover_evidence,
+            is_beside,
             uses,
             lines,
             calendar,
@@ -310,7 +401,7 @@ impl Rules {
 
 impl MeasureText {
     fn resolve(&self, position: impl Fn(&String) -> u16) -> Result<Measure> {
-        let concepts: Vec<u16> = self.concepts.iter().chain(&self.last_resort).map(position).collect();
+        let concepts: Vec<u16> = self.concepts.iter().chain(&self.last_resort).map(&position).collect();
         if self.concepts.is_empty() {
             return Err(wrong(&format!("measure `{}` names no concept", self.key)));
         }
@@ -324,8 +415,32 @@ impl MeasureText {
             let rank = self.concepts.iter().position(|known| known == name).and_then(|rank| u16::try_from(rank).ok());
             rank.ok_or_else(|| wrong(&format!("measure `{}`: part `{name}` is none of its concepts", self.key)))
         };
+        let ranks = |names: &[String]| names.iter().map(rank).collect::<Result<Vec<u16>>>();
         let parts = self.parts.as_ref().map(|[one, other]| Ok([rank(one)?, rank(other)?])).transpose()?;
-        Ok(Measure { key: self.key.clone(), is_metric: self.metric, unit, kind: self.kind, by_order: self.by_order, concepts, first_last_resort, parts })
+        let part = self.part.as_ref().map(|part| {
+            let PartText { concepts, totals, min_reports, larger_percent } = part;
+            Ok(Part { concepts: ranks(concepts)?, totals: ranks(totals)?, min_reports: *min_reports, larger_percent: (*larger_percent).into() })
+        });
+        let warnings = self.warn.iter().map(|text| {
+            let warning = Warning::from_code(&text.code).ok_or_else(|| wrong(&format!("measure `{}`: `{}` is not a warning", self.key, text.code)))?;
+            let beside = text.beside.iter().map(&position).collect();
+            Ok(ConceptWarning { warning, concepts: ranks(&text.concepts)?, beside, exceeding: text.exceeding, unless: ranks(&text.unless)? })
+        });
+        Ok(Measure {
+            key: self.key.clone(),
+            is_metric: self.metric,
+            unit,
+            kind: self.kind,
+            by_order: self.by_order,
+            first_last_resort,
+            parts,
+            part: part.transpose()?,
+            is_scoped: self.is_scoped,
+            is_never_zero: self.is_never_zero,
+            warnings: warnings.collect::<Result<_>>()?,
+            other_concepts: self.other_concepts.iter().map(&position).collect(),
+            concepts,
+        })
     }
 }
 
@@ -352,6 +467,7 @@ impl RestatementText {
             max_scale: self.max_scale,
             scale_percent: self.scale_percent,
             coarse_figure_factor: self.coarse_figure_factor.into(),
+            rounded_ppm: self.rounded_ppm.into(),
             per_share_unit: amount(&self.per_share_unit)?,
             split_tenths: self.split_ratios.iter().map(tenths).collect::<Result<_>>()?,
             split_permille: self.split_permille.into(),
@@ -362,8 +478,24 @@ impl RestatementText {
 }
 
 impl ChecksText {
-    fn resolve(&self, find: &impl Fn(&str) -> Result<usize>) -> Result<Checks> {
+    /// Concepts that are compared with the figures of measures.
+    fn beside(&self) -> impl Iterator<Item = &String> {
+        self.temporary_equity.iter().chain(&self.noncontrolling_equity).chain(&self.noncontrolling_income)
+    }
+
+    fn resolve(&self, find: &impl Fn(&str) -> Result<usize>, measures: &[Measure], position: impl Fn(&String) -> u16) -> Result<Checks> {
+        let positions = |names: &[String]| names.iter().map(&position).collect::<Vec<_>>();
+        let profit = measures[find("net_income")?].concepts.iter().zip(0_u16..).find(|(concept, _)| **concept == position(&self.profit));
         Ok(Checks {
+            share_scales: self.share_scales.iter().copied().map(i128::from).collect(),
+            share_scale_factor: self.share_scale_factor.into(),
+            share_contradiction_percent: self.share_contradiction_percent.into(),
+            balance_percent: self.balance_percent.into(),
+            temporary_equity: positions(&self.temporary_equity),
+            noncontrolling_equity: positions(&self.noncontrolling_equity),
+            profit: profit.map(|(_, rank)| rank).ok_or_else(|| wrong(&format!("`{}` is no concept of net income", self.profit)))?,
+            noncontrolling_income: positions(&self.noncontrolling_income),
+            net_income_percent: self.net_income_percent.into(),
             implied_shares_percent: self.implied_shares_percent.into(),
             min_eps: amount(&self.min_eps)?,
             max_days_to_file: self.max_days_to_file,
@@ -372,9 +504,12 @@ impl ChecksText {
             share_jump_factor: self.share_jump_factor.into(),
             net_income: find("net_income")?,
             eps: find("eps_diluted")?,
+            shares_basic: find("shares_basic")?,
             shares_diluted: find("shares_diluted")?,
             shares_outstanding: find("shares_outstanding")?,
             assets: find("total_assets")?,
+            liabilities: find("total_liabilities")?,
+            current_liabilities: find("current_liabilities")?,
             equity: find("stockholders_equity")?,
             liabilities_and_equity: find("total_liabilities_and_equity")?,
         })

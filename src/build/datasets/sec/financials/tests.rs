@@ -469,3 +469,263 @@ fn frames_have_a_row_for_each_observation_and_each_missing_series() {
     assert_eq!(texts("value"), ["5704000000", "8235000000"]);
     assert_eq!(apple.periods.iter().map(|period| period.fiscal_period).collect::<Vec<_>>(), [FiscalPeriod::Fy]);
 }
+
+/// One line per period of a measure: the figure that counts, in dollars, whether it is restated, and the changes of all reports.
+fn standing(rules: &Rules, selected: &Selected, measure: &str) -> Vec<String> {
+    let of_measure = selected.periods.iter().filter(|period| rules.measures[period.measure].key == measure);
+    let line = |period: &Period| {
+        let observations = &selected.observations[period.observations()];
+        let latest = &selected.observations[period.latest()];
+        let changes: Vec<&str> = observations.iter().map(|seen| seen.change.name()).collect();
+        let restated = if latest.is_restated { " restated" } else { "" };
+        format!("{}: {}{restated} of {}", heading(period), latest.value.0 / Amount::ONE, changes.join(" "))
+    };
+    of_measure.map(line).collect()
+}
+
+#[test]
+fn equity_with_noncontrolling_interest_never_replaces_the_parents() {
+    let rules = rules();
+    let (own, all) = ("StockholdersEquity USD -", "StockholdersEquityIncludingPortionAttributableToNoncontrollingInterest USD -");
+    // Kimberly-Clark: the report of 2020 gives the opening balance of its statement of equity alone; those of 2019-07 and 2020-04 give the total
+    // column of that statement as `StockholdersEquity`.
+    let kimberly = selected(
+        &rules,
+        &format!(
+            "NetIncomeLoss USD 2016-01-01 2016-12-31 2166000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             NetIncomeLoss USD 2019-01-01 2019-03-31 454000000 0000055785-19-000032 10-Q 2019-04-22 2019 Q1
+             {own} 2016-12-31 -102000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             {own} 2016-12-31 -102000000 0000055785-18-000014 10-K 2018-02-08 2017 FY
+             {all} 2016-12-31 117000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             {all} 2016-12-31 117000000 0000055785-18-000014 10-K 2018-02-08 2017 FY
+             {all} 2016-12-31 117000000 0000055785-20-000016 10-K 2020-02-13 2019 FY
+             {own} 2019-03-31 -305000000 0000055785-19-000032 10-Q 2019-04-22 2019 Q1
+             {own} 2019-03-31 -82000000 0000055785-19-000064 10-Q 2019-07-23 2019 Q2
+             {own} 2019-03-31 -82000000 0000055785-20-000034 10-Q 2020-04-22 2020 Q1
+             {all} 2019-03-31 -82000000 0000055785-19-000032 10-Q 2019-04-22 2019 Q1
+             {all} 2019-03-31 -82000000 0000055785-20-000053 10-Q 2020-07-23 2020 Q2"
+        ),
+    );
+    assert_eq!(
+        standing(&rules, &kimberly, "stockholders_equity"),
+        [
+            "annual 2016 FY 2016-12-31: -102000000 of first equal other_scope",
+            "quarterly 2019 Q1 2019-03-31: -305000000 of first other_scope other_scope other_scope",
+        ]
+    );
+    // The wider figure is there first and says so; the narrower one takes its place without restating it.
+    let later = selected(
+        &rules,
+        &format!(
+            "NetIncomeLoss USD 2016-01-01 2016-12-31 2166000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             {all} 2016-12-31 117000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             MinorityInterest USD - 2016-12-31 219000000 0000055785-17-000017 10-K 2017-02-08 2016 FY
+             {own} 2016-12-31 -102000000 0000055785-18-000014 10-K 2018-02-08 2017 FY"
+        ),
+    );
+    assert_eq!(standing(&rules, &later, "stockholders_equity"), ["annual 2016 FY 2016-12-31: -102000000 of first other_scope"]);
+    let first = history(&rules, &later, "stockholders_equity").remove(0);
+    assert!(first.contains("2017-02-08 first [with_noncontrolling_interest], "), "{first}");
+}
+
+#[test]
+fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
+    let rules = rules();
+    // American Express: a segment note of the report of 2021 gives billions. Twenty other figures in millions make the report's scale.
+    let note = "0000004962-21-000013 10-K 2021-02-12 2020 FY";
+    let others: String = (1..=20).map(|line| format!("Assets USD - 20{:02}-12-31 {}000000 {note}\n", 21 + line, 150_000 + 7 * line)).collect();
+    let assets = |value: u64, report: &str| format!("Assets USD - 2018-12-31 {value} {report}\n");
+    let income = "NetIncomeLoss USD 2018-01-01 2018-12-31 6921000000 0000004962-19-000018 10-K 2019-02-13 2018 FY\n";
+    let first = assets(188_602_000_000, "0000004962-19-000018 10-K 2019-02-13 2018 FY");
+    let amex = selected(&rules, &format!("{income}{first}{}{others}", assets(189_000_000_000, note)));
+    assert_eq!(standing(&rules, &amex, "total_assets")[0], "annual 2018 FY 2018-12-31: 188602000000 of first rounding");
+    // A zero is no balance.
+    let zero = selected(&rules, &format!("{income}{first}{}{others}", assets(0, note)));
+    assert_eq!(standing(&rules, &zero, "total_assets")[0], "annual 2018 FY 2018-12-31: 188602000000 of first zero");
+    // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is no rounding.
+    let coke = selected(
+        &rules,
+        "NetIncomeLoss USD 2011-04-02 2011-07-01 2797000000 0001047469-11-006790 10-Q 2011-08-01 2011 Q2
+         NetIncomeLoss USD 2011-01-01 2011-07-01 4697000000 0001047469-11-006790 10-Q 2011-08-01 2011 Q2
+         NetIncomeLoss USD 2011-04-03 2011-07-01 2800000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2
+         NetIncomeLoss USD 2011-01-01 2011-07-01 4703000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2
+         NetIncomeLoss USD 2012-03-31 2012-06-29 2788000000 0000021344-12-000037 10-Q 2012-07-26 2012 Q2",
+    );
+    let quarter = standing(&rules, &coke, "net_income").into_iter().find(|line| line.contains("2011 Q2 2011-04")).unwrap();
+    assert!(quarter.ends_with(": 2800000000 restated of first value"), "{quarter}");
+}
+
+#[test]
+fn the_concept_with_a_comparative_is_the_statements() {
+    let rules = rules();
+    // Mastercard, first quarter of 2018: the note on revenue gives gross revenue under the new concept, for one year alone.
+    let mastercard = selected(
+        &rules,
+        "SalesRevenueNet USD 2017-01-01 2017-03-31 2734000000 0001141391-17-000063 10-Q 2017-05-02 2017 Q1
+         SalesRevenueNet USD 2017-01-01 2017-03-31 2734000000 0001141391-18-000056 10-Q 2018-05-02 2018 Q1
+         SalesRevenueNet USD 2018-01-01 2018-03-31 3580000000 0001141391-18-000056 10-Q 2018-05-02 2018 Q1
+         RevenueFromContractWithCustomerExcludingAssessedTax USD 2018-01-01 2018-03-31 5070000000 0001141391-18-000056 10-Q 2018-05-02 2018 Q1
+         RevenueFromContractWithCustomerExcludingAssessedTax USD 2018-01-01 2018-03-31 5070000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1
+         Revenues USD 2018-01-01 2018-03-31 3580000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1
+         Revenues USD 2019-01-01 2019-03-31 3889000000 0001141391-19-000076 10-Q 2019-04-30 2019 Q1",
+    );
+    let quarters = standing(&rules, &mastercard, "revenue");
+    assert!(quarters.iter().any(|line| line == "quarterly 2018 Q1 2018-01-01..2018-03-31: 3580000000 of first equal"), "{quarters:#?}");
+}
+
+#[test]
+fn a_share_count_in_millions_is_refused_on_two_witnesses() {
+    let rules = rules();
+    // Motorola counts its shares in millions on the balance sheet of a quarter, and in full at the end of the year.
+    let motorola = selected(
+        &rules,
+        "CommonStockSharesOutstanding shares - 2009-06-30 2295.4 0000950123-09-038201 10-Q/A 2009-08-26 2009 Q2
+         CommonStockSharesOutstanding shares - 2009-12-31 2312100000 0001047469-10-000905 10-K 2010-02-16 2009 FY
+         WeightedAverageNumberOfDilutedSharesOutstanding shares 2009-04-01 2009-06-30 2306400000 0000950123-09-038201 10-Q/A 2009-08-26 2009 Q2
+         NetIncomeLoss USD 2009-04-01 2009-06-30 26000000 0000950123-09-038201 10-Q/A 2009-08-26 2009 Q2
+         NetIncomeLoss USD 2009-01-01 2009-12-31 -51000000 0001047469-10-000905 10-K 2010-02-16 2009 FY",
+    );
+    assert_eq!(history(&rules, &motorola, "shares_outstanding"), ["annual 2009 FY 2009-12-31: 231210000000/100 2010-02-16 first [last_resort_concept]"]);
+    let findings: Vec<&str> = motorola.findings.iter().map(|finding| finding.code).collect();
+    assert_eq!(findings, ["share_count_contradicted"]);
+    let measure = rules.measures.iter().position(|measure| measure.key == "shares_outstanding").unwrap();
+    let missing = motorola.missing.iter().find(|missing| missing.measure == measure).unwrap();
+    assert_eq!((missing.series, missing.reason), (Series::Quarterly, "share_count_contradicted"));
+}
+
+#[test]
+fn the_balance_at_the_end_of_a_transition_is_none_of_the_fiscal_year() {
+    let rules = rules();
+    // Goldman Sachs changed its fiscal year at the end of 2008: the next year's report gives the comparative balance as of the month's end.
+    let goldman = selected(
+        &rules,
+        "NetIncomeLoss USD 2007-12-01 2008-11-28 2322000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         NetIncomeLoss USD 2008-11-29 2008-12-26 -780000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         NetIncomeLoss USD 2008-12-27 2009-12-31 13385000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         NetIncomeLoss USD 2009-01-01 2009-12-31 13385000000 0000950123-11-020067 10-K 2011-03-01 2010 FY
+         NetIncomeLoss USD 2010-01-01 2010-12-31 8354000000 0000950123-11-020067 10-K 2011-03-01 2010 FY
+         Assets USD - 2008-11-28 884547000000 0000950123-10-018464 10-K 2010-03-01 2009 FY
+         Assets USD - 2008-11-30 884547000000 0000950123-11-020067 10-K 2011-03-01 2010 FY
+         Assets USD - 2008-12-31 1112225000000 0000950123-11-020067 10-K 2011-03-01 2010 FY",
+    );
+    let assets: Vec<String> = goldman.periods.iter().filter(|period| rules.measures[period.measure].key == "total_assets").map(heading).collect();
+    assert_eq!(assets, ["annual 2008 FY 2008-11-28", "transition 2008 TP 2008-12-31"]);
+}
+
+#[test]
+fn starts_far_apart_are_one_period_where_reports_state_the_same_figure() {
+    let rules = rules();
+    // Vertiv, second quarter of 2018: from 10 April in the first report, from 1 April in the next year's.
+    let vertiv = selected(
+        &rules,
+        "NetIncomeLoss USD 2018-01-01 2018-06-30 385786 0001213900-18-010164 10-Q 2018-08-07 2018 Q2
+         NetIncomeLoss USD 2018-04-10 2018-06-30 386382 0001213900-18-010164 10-Q 2018-08-07 2018 Q2
+         NetIncomeLoss USD 2018-04-01 2018-06-30 386382 0001213900-19-014490 10-Q 2019-08-06 2019 Q2
+         NetIncomeLoss USD 2019-04-01 2019-06-30 2000000 0001213900-19-014490 10-Q 2019-08-06 2019 Q2
+         NetIncomeLoss USD 2018-01-01 2018-12-31 5030748 0001213900-19-004099 10-K 2019-03-13 2018 FY",
+    );
+    let quarters: Vec<String> = standing(&rules, &vertiv, "net_income").into_iter().filter(|line| line.starts_with("quarterly 2018 Q2 2018")).collect();
+    assert_eq!(quarters, ["quarterly 2018 Q2 2018-04-01..2018-06-30: 386382 of first equal"]);
+}
+
+#[test]
+fn a_predecessors_stub_is_a_transition() {
+    let rules = rules();
+    // Made up: a merger on 9 August, and a report of the successor's 53 days beside the predecessor's 182.
+    let merged = selected(
+        &rules,
+        "NetIncomeLoss USD 2017-01-01 2017-12-31 900 0009900001-18-000001 10-K 2018-03-01 2017 FY
+         NetIncomeLoss USD 2018-02-08 2018-08-08 500 0009900001-18-000003 10-Q 2018-11-01 2018 Q3
+         NetIncomeLoss USD 2018-08-09 2018-09-30 100 0009900001-18-000003 10-Q 2018-11-01 2018 Q3
+         NetIncomeLoss USD 2018-01-01 2018-12-31 700 0009900001-19-000001 10-K 2019-03-01 2018 FY",
+    );
+    let series: Vec<String> = merged.periods.iter().filter(|period| rules.measures[period.measure].key == "net_income").map(heading).collect();
+    assert!(series.contains(&"transition 2018 TP 2018-02-08..2018-08-08".to_owned()), "{series:#?}");
+}
+
+#[test]
+fn liabilities_on_another_line_are_warned() {
+    let rules = rules();
+    // Open Text, 2009: `Liabilities` stands on "Total long-term liabilities".
+    let report = "0001193125-09-180252 10-K 2009-08-21 2009 FY";
+    let lines = format!(
+        "NetIncomeLoss USD 2008-07-01 2009-06-30 56938000 {report}
+         Liabilities USD - 2009-06-30 502044000 {report}
+         LiabilitiesCurrent USD - 2009-06-30 318700000 {report}
+         StockholdersEquity USD - 2009-06-30 686500000 {report}
+         Assets USD - 2009-06-30 1507236000 {report}"
+    );
+    let warned = history(&rules, &selected(&rules, &lines), "total_liabilities").remove(0);
+    assert!(warned.ends_with("first [balance_disagrees]"), "{warned}");
+    // Preferred stock between liabilities and equity that is not tagged explains what is missing.
+    let explained = history(&rules, &selected(&rules, &lines.replace("502044000", "620000000")), "total_liabilities").remove(0);
+    assert!(explained.ends_with("first"), "{explained}");
+}
+
+#[test]
+fn a_part_of_revenue_is_none_where_other_reports_state_the_total() {
+    let rules = rules();
+    let contract = "RevenueFromContractWithCustomerExcludingAssessedTax USD";
+    // American Express: fees from contracts beside revenue net of interest expense. The comparative of 2017 has the fees alone.
+    let mut lines = format!("{contract} 2017-01-01 2017-03-31 6047000000 0000004962-18-000052 10-Q 2018-04-25 2018 Q1\n");
+    for (quarter, (start, end, filed, number)) in
+        [("2018-01-01", "2018-03-31", "2018-04-25", "52"), ("2018-04-01", "2018-06-30", "2018-07-24", "95"), ("2018-07-01", "2018-09-30", "2018-10-22", "99")]
+            .into_iter()
+            .enumerate()
+    {
+        let report = format!("0000004962-18-0000{number} 10-Q {filed} 2018 Q{}", quarter + 1);
+        lines.push_str(&format!("{contract} {start} {end} 6400000000 {report}\nRevenuesNetOfInterestExpense USD {start} {end} 9718000000 {report}\n"));
+    }
+    lines.push_str("NetIncomeLoss USD 2017-01-01 2017-12-31 2736000000 0000004962-18-000020 10-K 2018-02-16 2017 FY");
+    let amex = selected(&rules, &lines);
+    assert!(standing(&rules, &amex, "revenue").iter().all(|line| !line.contains("2017")), "{:#?}", standing(&rules, &amex, "revenue"));
+    assert_eq!(amex.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["stated_in_parts"]);
+}
+
+#[test]
+fn a_report_that_was_filed_and_has_no_facts_says_so() {
+    let rules = rules();
+    let filing = |accession: &str, form: &str, filed: &str, end: &str| Filing {
+        accession: accession.parse().unwrap(),
+        form: Form::from_text(form.as_bytes()),
+        filed: day(filed),
+        accepted_at: None,
+        report_date: Some(day(end)),
+    };
+    let facts = company(
+        &rules,
+        "Revenues USD 2024-01-01 2024-12-31 400 0009870001-25-000001 10-K 2025-02-20 2024 FY
+         Revenues USD 2025-01-01 2025-03-31 100 0009870001-25-000002 10-Q 2025-04-30 2025 Q1",
+    );
+    let filings = [
+        filing("0009870001-09-000001", "10-K", "2009-02-20", "2008-12-31"),
+        filing("0009870001-25-000002", "10-Q", "2025-04-30", "2025-03-31"),
+        filing("0009870001-25-000003", "10-Q", "2025-07-31", "2025-06-30"),
+    ];
+    let selected = select("9870001".parse().unwrap(), &facts, &filings, &rules);
+    let revenue = rules.measures.iter().position(|measure| measure.key == "revenue").unwrap();
+    let of_revenue: Vec<_> = selected.missing.iter().filter(|missing| missing.measure == revenue).collect();
+    let [lacking] = of_revenue.as_slice() else { panic!("{of_revenue:#?}") };
+    let filing = lacking.filing.unwrap();
+    assert_eq!((lacking.reason, lacking.series, filing.fiscal_year, filing.fiscal_period), ("filed_not_in_archive", Series::Quarterly, 2025, FiscalPeriod::Q2));
+    let of_other = selected.missing.iter().find(|missing| missing.measure != revenue).unwrap();
+    assert_eq!((of_other.reason, of_other.filing), ("not_tagged", None));
+}
+
+#[test]
+fn other_names_of_revenue_are_the_reason_for_its_absence() {
+    let rules = rules();
+    let facts = company(
+        &rules,
+        "PassengerRevenue USD 2024-01-01 2024-12-31 400 0009870001-25-000001 10-K 2025-02-20 2024 FY
+         NetIncomeLoss USD 2024-01-01 2024-12-31 40 0009870001-25-000001 10-K 2025-02-20 2024 FY",
+    );
+    let selected = select("9870001".parse().unwrap(), &facts, &[], &rules);
+    let revenue = rules.measures.iter().position(|measure| measure.key == "revenue").unwrap();
+    let missing = selected.missing.iter().find(|missing| missing.measure == revenue).unwrap();
+    let others: Vec<(&str, i128)> = missing.others.iter().map(|(concept, value)| (rules.concept(*concept), value.0 / Amount::ONE)).collect();
+    assert_eq!((missing.reason, others), ("other_concept", vec![("us-gaap:PassengerRevenue", 400)]));
+    let foreign = company(&rules, "Revenues USD 2024-01-01 2024-12-31 400 0009870001-25-000001 20-F 2025-04-20 2024 FY");
+    let selected = select("9870001".parse().unwrap(), &foreign, &[], &rules);
+    assert!(selected.missing.iter().all(|missing| missing.reason == "not_a_10k_filer"), "{:#?}", selected.missing);
+}

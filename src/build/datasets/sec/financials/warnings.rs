@@ -7,13 +7,16 @@ pub enum Warning {
     AssetsBelowEquity,
     BalanceDisagrees,
     ConceptConflict,
+    ContinuingOperationsOnly,
     CoverDateOdd,
     EndAfterFiled,
     FiledLate,
     FourthQuarter,
     ImpliedSharesDisagree,
     LastResortConcept,
+    NetIncomeDisagrees,
     OffCalendar,
+    PartOfRevenue,
     PeriodEndDiffers,
     PeriodStartDiffers,
     QuartersDisagree,
@@ -21,20 +24,24 @@ pub enum Warning {
     ShareCountJump,
     SignDisagrees,
     StampDisagrees,
+    WithNoncontrollingInterest,
 }
 
 /// Codes of the warnings, in the order of [`Warning`], which is the alphabet's.
-const CODES: [&str; 17] = [
+const CODES: [&str; 21] = [
     "assets_below_equity",
     "balance_disagrees",
     "concept_conflict",
+    "continuing_operations_only",
     "cover_date_odd",
     "end_after_filed",
     "filed_late",
     "fourth_quarter",
     "implied_shares_disagree",
     "last_resort_concept",
+    "net_income_disagrees",
     "off_calendar",
+    "part_of_revenue",
     "period_end_differs",
     "period_start_differs",
     "quarters_disagree",
@@ -42,7 +49,40 @@ const CODES: [&str; 17] = [
     "share_count_jump",
     "sign_disagrees",
     "stamp_disagrees",
+    "with_noncontrolling_interest",
 ];
+
+/// The warnings, in the order of their codes.
+const ALL: [Warning; CODES.len()] = [
+    Warning::AssetsBelowEquity,
+    Warning::BalanceDisagrees,
+    Warning::ConceptConflict,
+    Warning::ContinuingOperationsOnly,
+    Warning::CoverDateOdd,
+    Warning::EndAfterFiled,
+    Warning::FiledLate,
+    Warning::FourthQuarter,
+    Warning::ImpliedSharesDisagree,
+    Warning::LastResortConcept,
+    Warning::NetIncomeDisagrees,
+    Warning::OffCalendar,
+    Warning::PartOfRevenue,
+    Warning::PeriodEndDiffers,
+    Warning::PeriodStartDiffers,
+    Warning::QuartersDisagree,
+    Warning::ScaleSuspect,
+    Warning::ShareCountJump,
+    Warning::SignDisagrees,
+    Warning::StampDisagrees,
+    Warning::WithNoncontrollingInterest,
+];
+
+impl Warning {
+    /// Returns the warning with a code.
+    pub fn from_code(code: &str) -> Option<Self> {
+        CODES.iter().position(|known| *known == code).map(|position| ALL[position])
+    }
+}
 
 /// A set of warnings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,6 +94,11 @@ impl Warnings {
         self.0 |= u32::from(is_found) << warning as u32;
     }
 
+    /// Whether a warning is among them.
+    pub fn has(self, warning: Warning) -> bool {
+        self.0 >> warning as u32 & 1 == 1
+    }
+
     /// The codes, in their order.
     pub fn codes(self) -> impl Iterator<Item = &'static str> {
         CODES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, code)| *code)
@@ -62,7 +107,7 @@ impl Warnings {
 
 #[cfg(test)]
 mod tests {
-    use super::{Warning, Warnings};
+    use super::{CODES, Warning, Warnings};
 
     #[test]
     fn codes_come_in_order_and_name_their_warning() {
@@ -72,5 +117,10 @@ mod tests {
         warnings.set(Warning::FiledLate, false);
         warnings.set(Warning::LastResortConcept, true);
         assert_eq!(warnings.codes().collect::<Vec<_>>(), ["assets_below_equity", "last_resort_concept", "stamp_disagrees"]);
+        for code in CODES {
+            let mut one = Warnings::default();
+            one.set(Warning::from_code(code).unwrap(), true);
+            assert_eq!(one.codes().collect::<Vec<_>>(), [code]);
+        }
     }
 }

@@ -9,9 +9,12 @@ use std::iter::repeat_n;
 use polars::prelude::*;
 
 use crate::datasets::sec::fact::Unit;
+use crate::datasets::sec::financials::cover::CONTRADICTED;
+use crate::datasets::sec::financials::missing::Missing;
 use crate::datasets::sec::financials::observation::{Finding, Observation};
-use crate::datasets::sec::financials::period::{NO_START, Period, Series as History};
+use crate::datasets::sec::financials::period::{NO_START, Period};
 use crate::datasets::sec::financials::select::Selected;
+use crate::datasets::sec::financials::selection::STATED_IN_PARTS;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::datasets::sec::financials::warnings::Warnings;
 use crate::normalise::{DictionaryTexts, pointer_column};
@@ -44,7 +47,12 @@ impl Finding {
         let report = &selected.reports[self.report as usize];
         let mut period = String::new();
         push_period(&mut period, self.start, self.end);
-        let detail = format!("{metric} of {period} in {} {} has no place in a series", report.form.name(), report.accession);
+        let what = match self.code {
+            STATED_IN_PARTS => "is a part of the figure, and the report states no total",
+            CONTRADICTED => "is not the number of shares that the report's other figures imply",
+            _ => "has no place in a series",
+        };
+        let detail = format!("{metric} of {period} in {} {} {what}", report.form.name(), report.accession);
         Issue {
             code: self.code.to_owned(),
             severity: Severity::Quarantine,
@@ -100,6 +108,7 @@ struct Common {
     observation: Vec<Option<i32>>,
     is_latest: Vec<bool>,
     change: DictionaryTexts,
+    supersedes: Vec<bool>,
     is_restated: Vec<bool>,
     /// The period as the report states it, where that is not the period's.
     reported_start: Vec<Option<i32>>,
@@ -144,6 +153,7 @@ impl Common {
             observation: Vec::with_capacity(rows),
             is_latest: Vec::with_capacity(rows),
             change: DictionaryTexts::with_capacity(rows),
+            supersedes: Vec::with_capacity(rows),
             is_restated: Vec::with_capacity(rows),
             reported_start: Vec::with_capacity(rows),
             reported_end: Vec::with_capacity(rows),
@@ -207,6 +217,7 @@ impl Common {
         self.observation.push(i32::try_from(position - period.observations().start + 1).ok());
         self.is_latest.push(position == period.latest());
         self.change.push(observation.change.name());
+        self.supersedes.push(observation.supersedes);
         self.is_restated.push(observation.is_restated);
         let is_of_period = observation.as_of.is_none();
         self.reported_start.push((is_of_period && observation.start != period.start).then(|| observation.start.number()));
@@ -220,21 +231,30 @@ impl Common {
     }
 
     /// Adds what is common to a row without a value: it points to the whole member, which does not say it.
-    fn add_missing(&mut self, unit: Unit, series: History, pointer: [u64; 4]) {
+    fn add_missing(&mut self, unit: Unit, missing: &Missing, pointer: [u64; 4]) {
         self.unit.push(unit_name(unit));
-        self.series.push(series.name());
+        self.series.push(missing.series.name());
         self.is_ytd.push(false);
-        for numbers in [&mut self.fiscal_year, &mut self.period_start, &mut self.period_end, &mut self.filed_date] {
-            numbers.push(None);
-        }
-        for texts in [&mut self.fiscal_period, &mut self.concept, &mut self.form, &mut self.accession_number] {
-            texts.push_null();
+        self.period_start.push(None);
+        self.concept.push_null();
+        let filing = missing.filing;
+        self.fiscal_year.push(filing.map(|filing| filing.fiscal_year));
+        self.period_end.push(filing.map(|filing| filing.end.number()));
+        self.filed_date.push(filing.map(|filing| filing.filed.number()));
+        match filing {
+            Some(filing) => {
+                self.fiscal_period.push(filing.fiscal_period.name());
+                self.form.push(filing.form);
+                self.accession_number.push(&filing.accession.to_string());
+            }
+            None => [&mut self.fiscal_period, &mut self.form, &mut self.accession_number].into_iter().for_each(DictionaryTexts::push_null),
         }
         self.value.append_null();
         self.add_warnings(Warnings::default());
         self.observation.push(None);
         self.is_latest.push(true);
         self.change.push_null();
+        self.supersedes.push(true);
         self.is_restated.push(false);
         self.reported_start.push(None);
         self.reported_end.push(None);
@@ -273,6 +293,7 @@ impl Common {
             numbers("observation", self.observation).into_column(),
             Column::new("is_latest".into(), self.is_latest),
             self.change.finish("change")?,
+            Column::new("supersedes".into(), self.supersedes),
             Column::new("is_restated".into(), self.is_restated),
             dates("reported_start", self.reported_start)?,
             dates("reported_end", self.reported_end)?,

@@ -1,17 +1,18 @@
 //! The rows of `sec.financial_value`: one per observation of a metric, and one with the reason for each metric and series that was never
-//! reported.
+//! reported, and for each period whose report the archive lacks.
 
 use polars::prelude::*;
 
 use super::text::{push_amount, push_item, push_period};
 use super::{Common, Source, Texts, VALUES, dates, texts};
+use crate::datasets::sec::fact::Amount;
 use crate::datasets::sec::financials::missing::Missing;
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::settings::Rules;
 use crate::normalise::{Day, DictionaryTexts};
 use pubdata_core::error::Result;
 
-/// Makes the rows of `sec.financial_value`: one per observation of a metric, and one per metric and series never reported.
+/// Makes the rows of `sec.financial_value`.
 ///
 /// # Errors
 /// When polars fails.
@@ -31,7 +32,8 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
         let mut missing = source.selected.missing.iter().peekable();
         let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
-            while let Some(none) = missing.next_if(|none| (none.measure, none.series) < (period.measure, period.series)) {
+            let place = (period.measure, period.series, Some(period.end));
+            while let Some(none) = missing.next_if(|none| (none.measure, none.series, none.filing.map(|filing| filing.end)) <= place) {
                 rows.add_missing(rules, source, &texts, none);
             }
             rows.add(rules, source, &texts, period);
@@ -66,30 +68,38 @@ impl ValueRows {
             self.common.add_observation(source, texts, period, position);
             let observation = &source.selected.observations[position];
             self.as_of_date.push(observation.as_of.map(Day::number));
-            let text = &mut self.common.text;
-            text.clear();
-            for (concept, value) in &source.selected.conflicts[observation.conflicts()] {
-                push_item(text, rules.concept(*concept));
-                text.push('=');
-                push_amount(text, *value);
-            }
-            self.conflicts.append_value(&*text);
+            self.add_conflicts(rules, &source.selected.conflicts[observation.conflicts()]);
         }
     }
 
     fn add_missing(&mut self, rules: &Rules, source: &Source<'_>, texts: &Texts, missing: &Missing) {
-        let Missing { series, reason, .. } = *missing;
         let measure = &rules.measures[missing.measure];
         let id = self.common.begin_id(VALUES, &texts.cik);
-        for part in [measure.key.as_str(), ":", series.name(), ":none"] {
+        for part in [measure.key.as_str(), ":", missing.series.name(), ":none"] {
             id.push_str(part);
         }
+        if let Some(filing) = missing.filing {
+            id.push(':');
+            id.push_str(&filing.accession.to_string());
+        }
         self.common.finish_id();
-        self.common.add_missing(measure.unit, series, [source.input, source.member, 0, source.size_bytes]);
+        self.common.add_missing(measure.unit, missing, [source.input, source.member, 0, source.size_bytes]);
         self.metric.push(&measure.key);
         self.as_of_date.push(None);
-        self.null_reason.push(reason);
-        self.conflicts.append_value("");
+        self.null_reason.push(missing.reason);
+        self.add_conflicts(rules, &missing.others);
+    }
+
+    /// Adds the list of other concepts and their values.
+    fn add_conflicts(&mut self, rules: &Rules, conflicts: &[(u16, Amount)]) {
+        let text = &mut self.common.text;
+        text.clear();
+        for (concept, value) in conflicts {
+            push_item(text, rules.concept(*concept));
+            text.push('=');
+            push_amount(text, *value);
+        }
+        self.conflicts.append_value(&*text);
     }
 
     fn finish(self, bucket: &str) -> Result<DataFrame> {

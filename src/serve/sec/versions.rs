@@ -1,0 +1,96 @@
+//! What reports say of one period, by the time a caller asks about: the versions of the figure, first to last, which of them counts, and the
+//! figures of another scope that stand beside them.
+
+use std::ops::Range;
+
+/// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
+const KINDS: [(&str, &str); 4] = [(VALUE, VALUE), ("split", "split"), ("scale_error", "scale_error"), (OTHER_CONCEPT, "concept")];
+/// The change to another value of the same concept.
+const VALUE: &str = "value";
+/// The change that says that another value was reported under another concept than before.
+const OTHER_CONCEPT: &str = "concept_changed";
+/// The change to a figure with noncontrolling interest from one without, or the other way round.
+const OTHER_SCOPE: &str = "other_scope";
+
+/// Rows of a table about one period, one for each report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// The figures of one scope, first to last.
+    rows: Vec<usize>,
+    latest: usize,
+    /// Figures of another scope, which are no versions.
+    beside: Vec<usize>,
+}
+
+impl Versions {
+    /// Reads the rows that were known, in the order of filing; none when there are none. `change` and `supersedes` read the columns of these names.
+    pub fn new<'a>(known: Range<usize>, change: impl Fn(usize) -> Option<&'a str>, supersedes: impl Fn(usize) -> bool) -> Option<Self> {
+        let latest = known.clone().rfind(|row| supersedes(*row))?;
+        let is_other_scope = |row: usize| change(row) == Some(OTHER_SCOPE);
+        let first = known.clone().rfind(|row| supersedes(*row) && is_other_scope(*row)).unwrap_or(known.start);
+        let (rows, beside) = known.partition(|row| *row >= first && (supersedes(*row) || !is_other_scope(*row)));
+        Some(Self { rows, latest, beside })
+    }
+
+    /// The row whose value counts.
+    pub fn latest(&self) -> usize {
+        self.latest
+    }
+
+    /// The row that was reported first.
+    pub fn first(&self) -> usize {
+        self.rows[0]
+    }
+
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    pub fn beside(&self) -> &[usize] {
+        &self.beside
+    }
+
+    /// How the value that counts came to differ from the one first reported: the last of the changes up to it that restates it.
+    pub fn restatement_kind<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> &'static str {
+        let kind = |change: &str| KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind);
+        let changes = self.rows.iter().rev().filter(|row| **row <= self.latest).filter_map(|row| change(*row));
+        changes.into_iter().find_map(kind).unwrap_or(VALUE)
+    }
+
+    /// Whether the figure was reported under several concepts with different values.
+    pub fn is_concept_changed<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> bool {
+        self.rows.iter().any(|row| change(*row) == Some(OTHER_CONCEPT))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Versions;
+
+    /// Rows as change and whether it supersedes: the versions, the one that counts, and those beside them.
+    fn read(rows: &[(&'static str, bool)]) -> (Vec<usize>, usize, Vec<usize>) {
+        let versions = Versions::new(0..rows.len(), |row| Some(rows[row].0), |row| rows[row].1).unwrap();
+        (versions.rows().to_vec(), versions.latest(), versions.beside().to_vec())
+    }
+
+    #[test]
+    fn a_rounded_repetition_is_a_version_that_does_not_count() {
+        assert_eq!(read(&[("first", true), ("rounding", false)]), (vec![0, 1], 0, vec![]));
+        assert_eq!(read(&[("first", true), ("rounding", false), ("value", true)]), (vec![0, 1, 2], 2, vec![]));
+    }
+
+    #[test]
+    fn a_figure_of_another_scope_is_no_version() {
+        assert_eq!(read(&[("first", true), ("equal", true), ("other_scope", false)]), (vec![0, 1], 1, vec![2]));
+        assert_eq!(read(&[("first", true), ("other_scope", true), ("equal", true), ("other_scope", false)]), (vec![1, 2], 2, vec![0, 3]));
+        assert_eq!(Versions::new(3..3, |_| None, |_| true), None);
+    }
+
+    #[test]
+    fn the_kind_of_a_restatement_is_that_of_the_figure_that_counts() {
+        let rows = [("first", true), ("split", true), ("rounding", false)];
+        let versions = Versions::new(0..3, |row| Some(rows[row].0), |row| rows[row].1).unwrap();
+        assert_eq!(versions.restatement_kind(|row| Some(rows[row].0)), "split");
+        assert_eq!(versions.restatement_kind(|_| Some("equal")), "value");
+    }
+}
