@@ -109,7 +109,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                         sides.iter().zip(chosen).for_each(|(side, figure)| {
                             let reason = side.reason(metric, wanted, period);
                             side.write_value(call, json, figure, reason);
-                        })
+                        });
                     });
                 });
             }

@@ -272,7 +272,6 @@ fn metrics_equal_the_face_of_the_statements() {
     }
     let listed = std::fs::read_to_string(project("tests/api/real/sec/face.md")).unwrap();
     let rows = listed.lines().filter(|line| line.starts_with("| 0"));
-    let rows = listed.lines().filter(|line| line.starts_with("| 0"));
     let explained: HashSet<&str> = rows.filter_map(|line| line.trim_end_matches(" |").rsplit_once(" | ").map(|(row, _)| row)).collect();
     let mut told = String::new();
     for (metric, [equal, all]) in &compared {

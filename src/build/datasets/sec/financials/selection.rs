@@ -108,7 +108,7 @@ impl Selection<'_> {
         // A last resort is no other name of the line.
         let is_other = |other: &CandidateFact| self.facts[other.fact as usize].value != self.facts[candidates[chosen].fact as usize].value;
         let is_contradicted = candidates.iter().any(|other| other.rank < rule.first_last_resort && is_other(other));
-        let warned = self.warnings_of(measure, &candidates[chosen], candidates, &usage);
+        let warned = self.warnings_of(measure, &candidates[chosen], candidates, usage);
         let observation = self.add_observation(measure, &candidates[chosen], candidates, first, warnings);
         let is_conflict = !rule.by_order && is_contradicted;
         observation.warnings.set(Warning::ConceptConflict, is_conflict);
