@@ -44,7 +44,7 @@ fn series(series: &Json, period: &str) -> Value {
     // A chart has one figure for each period; what a year to date adds up is no quarter.
     let figures: Vec<Figure> = values.iter().filter(|value| value["is_ytd"] != true).filter_map(|value| figure(value)).collect();
     let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == "quarterly" { 3 } else { 12 }, &figures);
-    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], chart, values => values.into_iter().rev().collect::<Vec<_>>() }
+    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, values => values.into_iter().rev().collect::<Vec<_>>() }
 }
 
 fn figure(value: &Json) -> Option<Figure> {

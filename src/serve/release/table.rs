@@ -34,7 +34,7 @@ fn open(bytes: Bytes, columns: &[&str], path: &str) -> Result<ParquetRecordBatch
     Ok(builder.with_projection(mask))
 }
 
-/// Adds the texts that a release of before does not have.
+/// Adds the columns that an older release does not have.
 fn completed(batch: RecordBatch, columns: &[&str]) -> Result<RecordBatch> {
     let lacking: Vec<&str> = columns.iter().filter_map(|name| name.strip_suffix('?')).filter(|name| batch.column_by_name(name).is_none()).collect();
     if lacking.is_empty() {
@@ -142,13 +142,13 @@ impl Table {
         self.array(name)
     }
 
-    /// A column of flags that older releases do not have; `value` stands for all of theirs. It is read as `column?`.
+    /// A column of flags that older releases do not have: true in all of their rows. It is read as `column?`.
     ///
     /// # Errors
     /// As [`Self::flags`].
-    pub fn added_flags(&self, name: &str, value: bool) -> Result<BooleanArray> {
+    pub fn added_flags(&self, name: &str) -> Result<BooleanArray> {
         let is_lacking = self.batch.column_by_name(name).is_some_and(|column| *column.data_type() == DataType::Utf8);
-        if is_lacking { Ok(BooleanArray::from(vec![value; self.rows()])) } else { self.flags(name) }
+        if is_lacking { Ok(BooleanArray::from(vec![true; self.rows()])) } else { self.flags(name) }
     }
 
     /// A column of dates.

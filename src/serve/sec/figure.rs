@@ -84,7 +84,8 @@ impl Figure {
             let value = Decimal128Type::format_decimal(table.values.value(row), table.values.precision(), scale);
             let value = if scale > 0 { value.trim_end_matches('0').trim_end_matches('.') } else { &value };
             let conflict = format!("{}={value}", table.concepts.get(row).unwrap_or_default());
-            if !conflicts.contains(&conflict) {
+            let is_other = table.values.value(row) != table.values.value(self.latest());
+            if is_other && !conflicts.contains(&conflict) {
                 conflicts.push(conflict);
             }
         }
@@ -154,6 +155,7 @@ fn write_version(json: &mut Json, source: &Source<'_>, row: usize) {
         write_report(json, source, row);
         json.key("concept").optional_text(table.concepts.get(row));
         json.key("change").optional_text(table.changes.get(row));
+        json.key("supersedes").flag(table.supersedes.value(row));
         json.key("conflicts").texts(table.conflicts.at(row));
         json.key("record_id").text(table.record_ids.at(row));
     });
@@ -182,9 +184,12 @@ pub fn is_amendment(form: &str) -> bool {
 }
 
 /// A registrant's series of one metric: figures by period, or why there are none.
+#[derive(Default)]
 pub struct Series {
     pub figures: Vec<Figure>,
     pub null_reason: Option<String>,
+    /// Other concepts of the line that the company tags, with the figure of the newest period; where that is the reason.
+    pub other_concepts: Vec<String>,
 }
 
 /// Why a registrant has no figure of one fiscal period of a series: its report was filed and the archive lacks its figures. None where that is not
@@ -204,8 +209,14 @@ pub fn reason_of_period<'a>(table: &'a ValueTable, cik: Cik, metric: &str, wante
 /// The reports of a series that were filed and whose figures the archive lacks, as `10-Q of 2025-07-31 for 2025-06-30`.
 pub fn reports_not_in_archive(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<String> {
     let runs = table.runs(cik).filter(|run| metrics.contains(&table.metrics.at(run.start)) && table.series.at(run.start) == wanted.period);
-    let is_missing =
-        |row: &usize| table.values.is_null(*row) && !table.filed_dates.is_null(*row) && wanted.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day);
+    let is_missing = |row: &usize| {
+        let year = || table.fiscal_years.value(*row);
+        table.values.is_null(*row)
+            && !table.filed_dates.is_null(*row)
+            && wanted.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day)
+            && wanted.fiscal_year_from.is_none_or(|from| from <= year())
+            && wanted.fiscal_year_to.is_none_or(|to| year() <= to)
+    };
     let text = |row: usize| {
         let [filed, end] = [&table.filed_dates, &table.period_ends].map(|dates| days::date(dates.value(row)));
         format!("{} of {filed} for {end}", table.forms.get(row).unwrap_or_default())
@@ -226,7 +237,7 @@ pub struct Wanted<'a> {
 
 /// Reads the series of the metrics, in their order, by period.
 pub fn series(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
-    let mut found: Vec<Series> = metrics.iter().map(|_| Series { figures: Vec::new(), null_reason: None }).collect();
+    let mut found: Vec<Series> = metrics.iter().map(|_| Series::default()).collect();
     for run in table.runs(cik) {
         let Some(index) = metrics.iter().position(|metric| *metric == table.metrics.at(run.start)) else { continue };
         if table.series.at(run.start) != wanted.period {
@@ -234,7 +245,10 @@ pub fn series(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>
         }
         let series = &mut found[index];
         let has_values = run.clone().any(|row| !table.values.is_null(row));
-        series.null_reason = table.null_reasons.get(run.start).filter(|_| !has_values).map(str::to_owned);
+        if !has_values {
+            series.null_reason = table.null_reasons.get(run.start).map(str::to_owned);
+            series.other_concepts = table.conflicts.at(run.start).map(str::to_owned).collect();
+        }
         let in_range = |row: usize| {
             let year = (!table.fiscal_years.is_null(row)).then(|| table.fiscal_years.value(row));
             wanted.fiscal_year_from.is_none_or(|from| year.is_some_and(|year| from <= year))

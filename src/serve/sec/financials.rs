@@ -104,7 +104,7 @@ pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
 pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
     let mut found = match bucket {
         Some(bucket) => series(&bucket.table, cik, metrics, wanted),
-        None => metrics.iter().map(|_| Series { figures: Vec::new(), null_reason: None }).collect(),
+        None => metrics.iter().map(|_| Series::default()).collect(),
     };
     for series in found.iter_mut().filter(|series| series.figures.is_empty() && series.null_reason.is_none()) {
         series.null_reason = Some(why_none(call, cik).to_owned());
@@ -124,6 +124,7 @@ fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Buck
                 json.object(|json| figure.write(json, &source, has_history));
             }
         });
+        json.key("other_concepts").texts(series.other_concepts.iter().map(String::as_str));
         json.key("null_reason").optional_text(series.null_reason.as_deref());
     });
 }

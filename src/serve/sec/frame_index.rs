@@ -139,7 +139,7 @@ impl CachedPart for Columns {
             period_starts: table.dates("period_start")?,
             period_ends: table.dates("period_end")?,
             ytd: table.flags("is_ytd")?,
-            supersedes: table.added_flags("supersedes", true)?,
+            supersedes: table.added_flags("supersedes")?,
             values: table.decimals("value")?,
             accession_numbers: table.texts("accession_number")?,
             path: path.to_owned(),

@@ -111,7 +111,7 @@ impl CachedPart for LineTable {
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
             changes: table.words("change")?,
-            supersedes: table.added_flags("supersedes", true)?,
+            supersedes: table.added_flags("supersedes")?,
             restated: table.flags("is_restated")?,
             validation_statuses: table.words("validation_status")?,
             warnings: table.text_lists("warnings")?,

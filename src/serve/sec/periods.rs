@@ -48,7 +48,7 @@ pub fn fiscal_years(call: &Call<'_>) -> Result<(Option<i32>, Option<i32>)> {
 pub fn add_as_filed_notice(meta: &mut Meta) {
     meta.notice(
         "VALUES_AS_FILED",
-        "Values are as filed: nothing is estimated, added up or adjusted, also not for stock splits. The last report of a period counts; a company's financials say with first_reported and is_restated when it changed, and with validation_status and warnings what is odd about it.",
+        "Values are as filed: nothing is estimated, added up or adjusted, also not for stock splits. The last report of a period counts, except rounded figures of notes and figures with noncontrolling interest; a company's financials say with first_reported and is_restated when it changed, and with validation_status and warnings what is odd about it.",
     );
 }
 

@@ -131,7 +131,7 @@ impl CachedPart for ValueTable {
             filed_dates: table.dates("filed_date")?,
             accession_numbers: table.texts("accession_number")?,
             changes: words("change")?,
-            supersedes: table.added_flags("supersedes", true)?,
+            supersedes: table.added_flags("supersedes")?,
             restated: table.flags("is_restated")?,
             reported_starts: table.dates("reported_start")?,
             reported_ends: table.dates("reported_end")?,

@@ -1,5 +1,4 @@
-//! What reports say of one period, by the time a caller asks about: the versions of the figure, first to last, which of them counts, and the
-//! figures of another scope that stand beside them.
+//! Versions of the figure of one period, in the order of filing: which of them counts, and the figures of another scope beside them.
 
 use std::ops::Range;
 

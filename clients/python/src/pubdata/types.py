@@ -1374,6 +1374,7 @@ class FinancialFrameValue(TypedDict):
 class FinancialSeries(TypedDict):
     metric: FinancialMetric
     null_reason: FinancialSeriesNullReason | None
+    other_concepts: list[str]
     unit: str
     values: list[FinancialValue]
 
@@ -2780,6 +2781,7 @@ class ValueVersion(TypedDict):
     period_end: str | None
     period_start: str | None
     record_id: str
+    supersedes: bool
     value: float
 
 

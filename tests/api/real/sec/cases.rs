@@ -108,8 +108,8 @@ impl Case {
             check(values.iter().all(|value| value["first_reported"]["record_id"].is_string()), "record of the first");
         }
         if expect.null_or_warned.is_some() {
-            let is_told = |value: &Value| warnings_of(value).iter().any(|warning| !expect.bad_warnings.contains(warning));
-            check(values.iter().all(is_told), "null or warned");
+            let is_warned = |value: &Value| warnings_of(value).iter().any(|warning| !expect.bad_warnings.contains(warning));
+            check(values.iter().all(is_warned), "null or warned");
         }
         check(values.iter().all(|value| warnings_of(value).iter().all(|warning| !expect.not_warned.contains(warning))), "not warned");
         if let Some(value) = expect.value_or_reason {

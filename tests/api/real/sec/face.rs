@@ -273,18 +273,18 @@ fn metrics_equal_the_face_of_the_statements() {
     let listed = std::fs::read_to_string(project("tests/api/real/sec/face.md")).unwrap();
     let rows = listed.lines().filter(|line| line.starts_with("| 0"));
     let explained: HashSet<&str> = rows.filter_map(|line| line.trim_end_matches(" |").rsplit_once(" | ").map(|(row, _)| row)).collect();
-    let mut told = String::new();
+    let mut summary = String::new();
     for (metric, [equal, all]) in &compared {
-        writeln!(told, "{metric}: {equal} of {all}").unwrap();
+        writeln!(summary, "{metric}: {equal} of {all}").unwrap();
     }
     let found: HashSet<&str> = differences.iter().map(String::as_str).collect();
     for row in differences.iter().filter(|row| !explained.contains(row.as_str())) {
-        writeln!(told, "not explained: {row}").unwrap();
+        writeln!(summary, "not explained: {row}").unwrap();
     }
     for row in explained.iter().filter(|row| !found.contains(*row)) {
-        writeln!(told, "no longer so: {row}").unwrap();
+        writeln!(summary, "no longer so: {row}").unwrap();
     }
-    eprintln!("{told}");
-    assert!(!told.contains("not explained: ") && !told.contains("no longer so: "), "{told}");
-    assert!(compared.values().all(|[equal, all]| *all > 200 && equal * 100 >= all * 96), "{told}");
+    eprintln!("{summary}");
+    assert!(!summary.contains("not explained: ") && !summary.contains("no longer so: "), "{summary}");
+    assert!(compared.values().all(|[equal, all]| *all > 200 && equal * 100 >= all * 96), "{summary}");
 }

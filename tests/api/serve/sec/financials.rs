@@ -93,7 +93,7 @@ async fn known_at_answers_as_it_was_known_on_that_day() {
     assert_eq!(at("2026-02-11").await, [(20_431_000_000, false), (20_058_000_000, false)]);
     assert_eq!(at("2026-02-12").await, [(17_146_000_000, true), (20_058_000_000, false)]);
     let before = world.ok(&format!("{KIMBERLY}?metric=revenue&known_at=2024-02-07")).await;
-    assert_eq!(before["data"]["series"][0], json!({"metric": "revenue", "unit": "USD", "values": [], "null_reason": "not_known_yet"}));
+    assert_eq!(before["data"]["series"][0], json!({"metric": "revenue", "unit": "USD", "values": [], "other_concepts": [], "null_reason": "not_known_yet"}));
 }
 
 #[tokio::test]

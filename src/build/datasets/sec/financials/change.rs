@@ -77,7 +77,7 @@ impl<'a> Comparer<'a> {
             return difference < rules.per_share_unit;
         }
         // No figure is stated more coarsely than this: most differences need no look at the filings.
-        if difference.0 >= old.value.0.abs().max(new.value.0.abs()) / 100 && difference >= power_of_ten(rules.max_scale) {
+        if is_far(old.value, new.value) && difference >= power_of_ten(rules.max_scale) {
             return false;
         }
         let scale = self.scales().coarser(unit, [old.report, new.report]);
@@ -96,7 +96,8 @@ impl<'a> Comparer<'a> {
     /// Whether `new` repeats an earlier figure rounded to the nearest multiple of its own last digit, which is much coarser than the report
     /// states most figures: the figure of a note, not of the statement.
     fn is_coarse_repetition(&self, unit: Unit, old: &Observation, new: &Observation) -> bool {
-        if !matches!(unit, Unit::Usd | Unit::Shares) || new.value.0 == 0 || old.value == new.value || !is_nearest_multiple(old.value, new.value) {
+        let is_repeated = new.value.0 != 0 && old.value != new.value && is_nearest_multiple(old.value, new.value) && !is_far(old.value, new.value);
+        if !matches!(unit, Unit::Usd | Unit::Shares) || !is_repeated {
             return false;
         }
         let digit = power_of_ten(trailing_zeros(new.value, MAX_ZEROS));
@@ -132,7 +133,12 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// What an observation is to those before it.
+/// Whether two figures differ by a hundredth of the larger or more: no figure is rounded so coarsely.
+fn is_far(old: Amount, new: Amount) -> bool {
+    (old.0 - new.0).abs() >= old.0.abs().max(new.0.abs()) / 100
+}
+
+/// Result of comparing an observation with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
     pub change: Change,

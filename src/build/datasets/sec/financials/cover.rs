@@ -82,7 +82,7 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     }
 }
 
-/// What is thought of a share count.
+/// Confidence in a share count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doubt {
     None,

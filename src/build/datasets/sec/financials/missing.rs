@@ -1,5 +1,5 @@
-//! Why figures are not there: what became of a member of the archive, why its registrant never reported a metric in a series, and the
-//! periods of reports that the archive lacks.
+//! Reasons for absent figures: the outcome of a member of the archive, metrics that its registrant never reported in a series, and periods of
+//! reports that the archive lacks.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,12 @@ fn has_taxonomy(company: &CompanyFacts, taxonomy: &str) -> bool {
 /// Whether a registrant reports as a foreign private issuer: under IFRS, or on Form 20-F or 40-F.
 fn is_foreign(company: &CompanyFacts, filings: &[Filing]) -> bool {
     let is_ifrs = !has_taxonomy(company, "us-gaap") && has_taxonomy(company, "ifrs-full");
-    is_ifrs || company.facts.iter().any(|fact| fact.form.is_foreign()) || filings.iter().any(|filing| filing.form.is_foreign())
+    let files_periodic = filings.iter().any(|filing| family_of(filing.form).is_some());
+    is_ifrs || !files_periodic && is_on_foreign_forms(company, filings)
+}
+
+fn is_on_foreign_forms(company: &CompanyFacts, filings: &[Filing]) -> bool {
+    company.facts.iter().any(|fact| fact.form.is_foreign()) || filings.iter().any(|filing| filing.form.is_foreign())
 }
 
 /// Whether a member was published, or why it was not.
@@ -174,12 +179,11 @@ impl Known<'_> {
         newest.into_iter().map(|(concept, fact)| (concept, fact.value)).collect()
     }
 
-    /// The annual and quarterly reports that were filed after the newest of their family in the archive, by the end of their period. Older
-    /// reports without facts are from before XBRL, or state nothing that is taken.
+    /// Returns the annual and quarterly reports that were filed after the newest report in the archive, by the end of their period. Older reports
+    /// without facts are from before XBRL, or state nothing that is taken.
     fn filings_not_in_archive(&self) -> Vec<(Series, MissingFiling)> {
-        let newest = |family: Family| self.reports.list.iter().filter(|report| report.family == family).map(|report| report.filed).max();
-        let is_newer = |filing: &Filing| family_of(filing.form).and_then(newest).is_some_and(|newest| filing.filed > newest);
-        let lacking = self.filings.iter().filter(|filing| !filing.form.is_amendment() && is_newer(filing));
+        let Some(newest) = self.reports.list.last().map(|report| report.filed) else { return Vec::new() };
+        let lacking = self.filings.iter().filter(|filing| !filing.form.is_amendment() && filing.filed > newest);
         let placed = lacking.filter_map(|filing| {
             let Filing { accession, form, filed, report_date, .. } = *filing;
             let (family, end) = (family_of(form)?, report_date?);

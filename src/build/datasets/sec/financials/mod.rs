@@ -1,6 +1,6 @@
 //! Turns the facts of one registrant into observations of eight metrics and of statement lines: what each periodic report said of each
 //! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
-//! are as filed: nothing is converted or adjusted, and nothing added up but parts that a measure declares.
+//! are as filed: nothing is converted, adjusted or added up.
 
 mod beside;
 mod build;

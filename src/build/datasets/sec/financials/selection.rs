@@ -112,7 +112,7 @@ impl Selection<'_> {
         let observation = self.add_observation(measure, &candidates[chosen], candidates, first, warnings);
         let is_conflict = !rule.by_order && is_contradicted;
         observation.warnings.set(Warning::ConceptConflict, is_conflict);
-        warned.into_iter().for_each(|warning| observation.warnings.set(warning, true));
+        warned.into_iter().for_each(|warning| observation.warnings.add(warning));
     }
 
     /// The warnings about a figure that other figures of the same report and period give.
@@ -122,7 +122,7 @@ impl Selection<'_> {
         let of_concept = rules.measures[measure].warnings.iter().filter(|warning| warning.concepts.contains(&chosen.rank));
         let found = of_concept.filter(|warning| {
             let is_beside = |concept: &u16| stated(std::slice::from_ref(concept)).is_some_and(|value| !warning.exceeding || value > fact.value);
-            warning.beside.iter().any(is_beside) && !warning.unless.iter().any(|rank| usage.is_tagged(*rank))
+            warning.beside.iter().any(is_beside) && !warning.without.iter().any(|rank| usage.is_tagged(*rank))
         });
         let mut warnings: Vec<Warning> = found.map(|warning| warning.warning).collect();
         if measure == rules.checks.net_income && chosen.rank == 0 {

@@ -158,7 +158,7 @@ struct WarningText {
     #[serde(default)]
     exceeding: bool,
     #[serde(default)]
-    unless: Vec<String>,
+    without: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -268,7 +268,7 @@ pub struct ConceptWarning {
     /// Only where the other figure is larger.
     pub exceeding: bool,
     /// Ranks of concepts of the measure that no report may tag.
-    pub unless: Vec<u16>,
+    pub without: Vec<u16>,
 }
 
 /// A line of a statement.
@@ -413,7 +413,7 @@ impl MeasureText {
         let first_last_resort = u16::try_from(self.concepts.len()).map_err(|_| wrong("too many concepts"))?;
         let rank = |name: &String| {
             let rank = self.concepts.iter().position(|known| known == name).and_then(|rank| u16::try_from(rank).ok());
-            rank.ok_or_else(|| wrong(&format!("measure `{}`: part `{name}` is none of its concepts", self.key)))
+            rank.ok_or_else(|| wrong(&format!("measure `{}`: `{name}` is none of its concepts", self.key)))
         };
         let ranks = |names: &[String]| names.iter().map(rank).collect::<Result<Vec<u16>>>();
         let parts = self.parts.as_ref().map(|[one, other]| Ok([rank(one)?, rank(other)?])).transpose()?;
@@ -424,7 +424,7 @@ impl MeasureText {
         let warnings = self.warn.iter().map(|text| {
             let warning = Warning::from_code(&text.code).ok_or_else(|| wrong(&format!("measure `{}`: `{}` is not a warning", self.key, text.code)))?;
             let beside = text.beside.iter().map(&position).collect();
-            Ok(ConceptWarning { warning, concepts: ranks(&text.concepts)?, beside, exceeding: text.exceeding, unless: ranks(&text.unless)? })
+            Ok(ConceptWarning { warning, concepts: ranks(&text.concepts)?, beside, exceeding: text.exceeding, without: ranks(&text.without)? })
         });
         Ok(Measure {
             key: self.key.clone(),

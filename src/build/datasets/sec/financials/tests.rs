@@ -542,6 +542,20 @@ fn a_rounded_note_replaces_no_figure_and_a_recast_does() {
     // A zero is no balance.
     let zero = selected(&rules, &format!("{income}{first}{}{others}", assets(0, note)));
     assert_eq!(standing(&rules, &zero, "total_assets")[0], "annual 2018 FY 2018-12-31: 188602000000 of first zero");
+    // Thermo Fisher's capital expenditure of 2009 was recast from 207.5 to 200.0, which is too far off for a rounding.
+    let recast = "0000097745-12-000010 10-K 2012-02-23 2011 FY";
+    let others: String = (1..=20).map(|line| format!("Assets USD - 20{:02}-12-31 {}00000 {recast}\n", 21 + line, 150_000 + 7 * line)).collect();
+    let expenditure = "PaymentsToAcquirePropertyPlantAndEquipment USD 2009-01-01 2009-12-31";
+    let thermo = selected(
+        &rules,
+        &format!(
+            "NetIncomeLoss USD 2009-01-01 2009-12-31 850300000 0000097745-10-000010 10-K 2010-02-26 2009 FY
+             {expenditure} 207500000 0000097745-10-000010 10-K 2010-02-26 2009 FY
+             {expenditure} 200000000 {recast}
+             {others}"
+        ),
+    );
+    assert_eq!(standing(&rules, &thermo, "capital_expenditure"), ["annual 2009 FY 2009-01-01..2009-12-31: 200000000 restated of first value"]);
     // Coca-Cola changed its pension method: 2,797, then 2,800, which ends in zeros and is no rounding.
     let coke = selected(
         &rules,

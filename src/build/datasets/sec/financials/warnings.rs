@@ -89,6 +89,11 @@ impl Warning {
 pub struct Warnings(u32);
 
 impl Warnings {
+    /// Adds a warning.
+    pub fn add(&mut self, warning: Warning) {
+        self.0 |= 1 << warning as u32;
+    }
+
     /// Adds a warning where it is found.
     pub fn set(&mut self, warning: Warning, is_found: bool) {
         self.0 |= u32::from(is_found) << warning as u32;
@@ -119,7 +124,7 @@ mod tests {
         assert_eq!(warnings.codes().collect::<Vec<_>>(), ["assets_below_equity", "last_resort_concept", "stamp_disagrees"]);
         for code in CODES {
             let mut one = Warnings::default();
-            one.set(Warning::from_code(code).unwrap(), true);
+            one.add(Warning::from_code(code).unwrap());
             assert_eq!(one.codes().collect::<Vec<_>>(), [code]);
         }
     }
