@@ -408,8 +408,8 @@ fn longest(short: &[(u32, Day, Day)], qualifies: impl Fn(u32) -> bool) -> Vec<(D
     longest
 }
 
-/// Finds what a company's predecessor reported up to the day before it began, as (end, start): the same report states less than a quarter from
-/// the next day to the end of its own period.
+/// Finds durations of a predecessor, as (end, start): the same report states a duration shorter than a quarter that begins the day after and ends
+/// with the report's own period.
 fn predecessors(starts: &[ReportedStart], reports: &[Report], bands: &Bands) -> Vec<(Day, Day)> {
     let is_successor = |stated: &&ReportedStart| {
         reports[stated.report as usize].primary_end == Some(stated.end) && (1..bands.quarter[0]).contains(&(stated.end.since(stated.start) + 1))

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use crate::datasets::sec::fact::Amount;
-use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::observation::{Change, Observation};
 use crate::datasets::sec::financials::period::{FiscalPeriod, Period, Series};
 use crate::datasets::sec::financials::report::Report;
+use crate::datasets::sec::financials::report_facts::ReportFacts;
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::warnings::Warning;
 
@@ -15,14 +15,14 @@ use crate::datasets::sec::financials::warnings::Warning;
 ///
 /// # Source
 /// The identities of the statements: assets are liabilities and equity; earnings per share are earnings by shares.
-pub fn run(rules: &Rules, reports: &[Report], beside: &Beside, periods: &[Period], observations: &mut [Observation]) {
+pub fn run(rules: &Rules, reports: &[Report], report_facts: &ReportFacts, periods: &[Period], observations: &mut [Observation]) {
     let mut ranges = vec![0..0; rules.measures.len()];
     let mut from = 0;
     for of_measure in periods.chunk_by(|a, b| a.measure == b.measure) {
         ranges[of_measure[0].measure] = from..from + of_measure.len();
         from += of_measure.len();
     }
-    let mut view = View { rules, reports, beside, periods, ranges, observations };
+    let mut view = View { rules, reports, report_facts, periods, ranges, observations };
     view.dates();
     view.balances();
     view.liabilities();
@@ -35,7 +35,7 @@ pub fn run(rules: &Rules, reports: &[Report], beside: &Beside, periods: &[Period
 struct View<'a> {
     rules: &'a Rules,
     reports: &'a [Report],
-    beside: &'a Beside,
+    report_facts: &'a ReportFacts,
     periods: &'a [Period],
     /// Positions of each measure's periods.
     ranges: Vec<Range<usize>>,
@@ -92,7 +92,7 @@ impl View<'_> {
         }
     }
 
-    /// Liabilities that with equity and what stands between them miss the total, where no line that is not tagged can explain it.
+    /// Warns about liabilities that, with equity, noncontrolling and temporary equity, miss the total, unless an untagged line can explain it.
     fn liabilities(&mut self) {
         let checks = &self.rules.checks;
         for position in self.ranges[checks.liabilities].clone() {
@@ -102,7 +102,8 @@ impl View<'_> {
             let value = |measure: usize| self.beside(measure, period).map(|other| self.observations[other].value.0);
             let (Some(total), Some(equity)) = (value(checks.assets).or_else(|| value(checks.liabilities_and_equity)), value(checks.equity)) else { continue };
             let has_others = self.beside(checks.equity, period).is_some_and(|other| self.observations[other].rank > 0);
-            let stated = |concepts: &[u16]| concepts.iter().filter_map(|concept| self.beside.value(report, *concept, None, end)).map(|value| value.0).max();
+            let stated =
+                |concepts: &[u16]| concepts.iter().filter_map(|concept| self.report_facts.value(report, *concept, None, end)).map(|value| value.0).max();
             let of_others = if has_others { 0 } else { stated(&checks.noncontrolling_equity).unwrap_or(0) };
             let missing = total - liabilities.0 - equity - of_others - stated(&checks.temporary_equity).unwrap_or(0);
             let is_part_of_total = |amount: i128| amount.abs() * 100 <= total.abs() * checks.balance_percent;

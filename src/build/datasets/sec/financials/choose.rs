@@ -81,8 +81,8 @@ impl<'a> Usage<'a> {
         let totals = of_reports.filter_map(|of_report| {
             let mut compared = of_report.chunk_by(same_period).filter_map(|of_period| {
                 let of = |ranks: &[u16]| of_period.iter().find(|candidate| ranks.contains(&candidate.rank)).map(|candidate| self.value(candidate));
-                let (piece, total) = (of(&part.concepts)?, of(&part.totals)?);
-                Some(total * 100 > piece * (100 + part.larger_percent))
+                let (part_value, total) = (of(&part.concepts)?, of(&part.totals)?);
+                Some(total * 100 > part_value * (100 + part.larger_percent))
             });
             let is_larger = compared.next()? || compared.any(|is_larger| is_larger);
             Some(TotalBeside { filed: reports[of_report[0].report as usize].filed, is_larger })

@@ -43,7 +43,7 @@ pub fn select(selection: &mut Selection<'_>, measure: usize, of_measure: &[Candi
     for (position, (_, chosen, candidates)) in placed.iter().enumerate() {
         let candidate = &candidates[*chosen];
         let witnesses = Witnesses::new(selection, candidate.report, counts.get(position + 1).copied());
-        let is_off = witnesses.say_scale_is_off(selection.rules, counts[position]);
+        let is_off = witnesses.put_scale_off(selection.rules, counts[position]);
         let is_refused = candidate.rank >= selection.rules.measures[measure].first_last_resort
             && (is_off || by_classes && witnesses.contradict(selection.rules, counts[position]));
         off.push(match () {
@@ -92,7 +92,7 @@ enum Doubt {
     Refused,
 }
 
-/// Other figures that say how many shares there are.
+/// Figures that imply a number of shares.
 struct Witnesses {
     /// Weighted shares of the report's own period.
     weighted: Option<i128>,
@@ -123,8 +123,8 @@ impl Witnesses {
         Self { weighted: weighted.filter(|weighted| *weighted > 0), earnings: earnings(), next: next.map(|next| next.0).filter(|next| *next > 0) }
     }
 
-    /// Whether two of them say that a count is off by the same power of ten.
-    fn say_scale_is_off(&self, rules: &Rules, count: Amount) -> bool {
+    /// Whether two of them put a count off by the same power of ten.
+    fn put_scale_off(&self, rules: &Rules, count: Amount) -> bool {
         let factor = rules.checks.share_scale_factor;
         let is_near = |a: i128, b: i128| a <= b.saturating_mul(factor) && b <= a.saturating_mul(factor);
         let all = || [self.weighted, self.earnings, self.next].into_iter().flatten();
@@ -136,7 +136,7 @@ impl Witnesses {
             })
     }
 
-    /// Whether the report's own figures say that a count is not of all classes of stock.
+    /// Whether both figures of the report itself contradict a count, as when it is of one class of stock.
     fn contradict(&self, rules: &Rules, count: Amount) -> bool {
         let differs = |witness: i128| count.0.max(witness) * 100 > count.0.min(witness) * (100 + rules.checks.share_contradiction_percent);
         self.weighted.zip(self.earnings).is_some_and(|(weighted, earnings)| differs(weighted) && differs(earnings))

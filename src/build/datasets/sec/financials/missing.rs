@@ -89,8 +89,8 @@ pub fn outcome(rules: &Rules, company: &CompanyFacts, reports: &[Report], filing
     }
 }
 
-/// What is known of a registrant when its figures have been selected.
-pub struct Known<'a> {
+/// A registrant whose figures have been selected.
+pub struct Registrant<'a> {
     pub rules: &'a Rules,
     pub company: &'a CompanyFacts,
     pub reports: &'a Reports,
@@ -101,7 +101,7 @@ pub struct Known<'a> {
     pub findings: &'a [Finding],
 }
 
-impl Known<'_> {
+impl Registrant<'_> {
     /// Returns the metrics that were never reported in the annual or the quarterly series, and the periods whose report the archive lacks.
     pub fn missing(&self) -> Vec<Missing> {
         let lacking = self.filings_not_in_archive();

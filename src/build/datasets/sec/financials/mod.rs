@@ -2,7 +2,6 @@
 //! period. Source: SEC, "EDGAR Application Programming Interfaces", companyfacts. Periods come from the dates of the facts only; figures
 //! are as filed: nothing is converted, adjusted or added up.
 
-mod beside;
 mod build;
 mod calendar;
 mod candidates;
@@ -16,6 +15,7 @@ mod missing;
 mod observation;
 mod period;
 mod report;
+mod report_facts;
 mod select;
 mod selection;
 mod settings;

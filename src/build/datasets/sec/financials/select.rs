@@ -3,14 +3,14 @@
 
 use crate::datasets::sec::fact::{Amount, CompanyFacts};
 use crate::datasets::sec::filing::Filing;
-use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::calendar::Calendar;
 use crate::datasets::sec::financials::candidates::Candidates;
 use crate::datasets::sec::financials::change::Comparer;
-use crate::datasets::sec::financials::missing::{self, Known, Missing, Outcome};
+use crate::datasets::sec::financials::missing::{self, Missing, Outcome, Registrant};
 use crate::datasets::sec::financials::observation::{Finding, Observation};
 use crate::datasets::sec::financials::period::Period;
 use crate::datasets::sec::financials::report::{Report, Reports};
+use crate::datasets::sec::financials::report_facts::ReportFacts;
 use crate::datasets::sec::financials::selection::{Selection, SelectionOutput};
 use crate::datasets::sec::financials::settings::{Kind, Rules};
 use crate::datasets::sec::financials::{checks, cover};
@@ -43,11 +43,20 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
     let calendar = Calendar::new(rules, &reports.list, &candidates.by_measure, facts);
     candidates.unify_starts(&calendar, &reports.list);
     let comparer = Comparer::new(rules, facts, &reports, &candidates.by_measure);
-    let beside = Beside::new(facts, &reports, rules);
+    let report_facts = ReportFacts::new(facts, &reports, rules);
     let output = SelectionOutput::default();
     let (list, candidates_of, has_cover) = (&reports.list, &candidates.by_measure, candidates.has_cover);
-    let mut selection =
-        Selection { facts, reports: list, rules, candidates: candidates_of, has_cover, calendar: &calendar, comparer: &comparer, beside: &beside, output };
+    let mut selection = Selection {
+        facts,
+        reports: list,
+        rules,
+        candidates: candidates_of,
+        has_cover,
+        calendar: &calendar,
+        comparer: &comparer,
+        report_facts: &report_facts,
+        output,
+    };
     for (number, measure) in rules.measures.iter().enumerate() {
         let of_measure = &candidates.by_measure[number];
         let first = selection.output.periods.len();
@@ -58,9 +67,10 @@ pub fn select(cik: Cik, company: &CompanyFacts, filings: &[Filing], rules: &Rule
         selection.output.periods[first..].sort_by_key(|period| (period.series, period.end, period.start));
     }
     let SelectionOutput { periods, mut observations, conflicts, findings } = selection.output;
-    checks::run(rules, &reports.list, &beside, &periods, &mut observations);
-    let known = Known { rules, company, reports: &reports, filings, candidates: &candidates, calendar: &calendar, periods: &periods, findings: &findings };
-    let missing = known.missing();
+    checks::run(rules, &reports.list, &report_facts, &periods, &mut observations);
+    let registrant =
+        Registrant { rules, company, reports: &reports, filings, candidates: &candidates, calendar: &calendar, periods: &periods, findings: &findings };
+    let missing = registrant.missing();
     let outcome = missing::outcome(rules, company, &reports.list, filings, &periods);
     Selected { cik, reports: reports.list, periods, observations, conflicts, missing, findings, outcome }
 }

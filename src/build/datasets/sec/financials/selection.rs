@@ -1,13 +1,13 @@
 //! The figures of one registrant as they are selected, measure by measure.
 
 use crate::datasets::sec::fact::{Amount, Fact};
-use crate::datasets::sec::financials::beside::Beside;
 use crate::datasets::sec::financials::calendar::Calendar;
 use crate::datasets::sec::financials::change::{Comparer, Comparison};
 use crate::datasets::sec::financials::choose::Usage;
 use crate::datasets::sec::financials::observation::{CandidateFact, Change, Finding, Observation, same_period};
 use crate::datasets::sec::financials::period::{FiscalPeriod, NO_START, Period, PeriodKey, Placement};
 use crate::datasets::sec::financials::report::{Family, Report, index};
+use crate::datasets::sec::financials::report_facts::ReportFacts;
 use crate::datasets::sec::financials::settings::{Kind, Measure, Rules};
 use crate::datasets::sec::financials::warnings::{Warning, Warnings};
 use crate::normalise::Day;
@@ -35,7 +35,7 @@ pub struct Selection<'a> {
     pub has_cover: bool,
     pub calendar: &'a Calendar,
     pub comparer: &'a Comparer<'a>,
-    pub beside: &'a Beside,
+    pub report_facts: &'a ReportFacts,
     pub output: SelectionOutput,
 }
 
@@ -118,7 +118,7 @@ impl Selection<'_> {
     /// The warnings about a figure that other figures of the same report and period give.
     fn warnings_of(&self, measure: usize, chosen: &CandidateFact, candidates: &[CandidateFact], usage: &Usage<'_>) -> Vec<Warning> {
         let (rules, fact) = (self.rules, &self.facts[chosen.fact as usize]);
-        let stated = |concepts: &[u16]| self.beside.first_value(chosen.report, concepts, fact.start, fact.end).filter(|value| value.0 != 0);
+        let stated = |concepts: &[u16]| self.report_facts.first_value(chosen.report, concepts, fact.start, fact.end).filter(|value| value.0 != 0);
         let of_concept = rules.measures[measure].warnings.iter().filter(|warning| warning.concepts.contains(&chosen.rank));
         let found = of_concept.filter(|warning| {
             let is_beside = |concept: &u16| stated(std::slice::from_ref(concept)).is_some_and(|value| !warning.exceeding || value > fact.value);

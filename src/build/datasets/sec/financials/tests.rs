@@ -727,6 +727,22 @@ fn a_report_that_was_filed_and_has_no_facts_says_so() {
 }
 
 #[test]
+fn the_wider_of_two_last_resorts_is_the_total() {
+    let rules = rules();
+    let report = "0000065984-09-000179 10-Q 2009-08-07 2009 Q2";
+    let entergy = selected(
+        &rules,
+        &format!(
+            "ElectricUtilityRevenue USD 2009-04-01 2009-06-30 1918446000 {report}
+             UtilityRevenue USD 2009-04-01 2009-06-30 2520789000 {report}
+             NetIncomeLoss USD 2009-04-01 2009-06-30 231809000 {report}
+             NetIncomeLoss USD 2008-01-01 2008-12-31 1220566000 0000065984-09-000070 10-K 2009-03-02 2008 FY"
+        ),
+    );
+    assert_eq!(standing(&rules, &entergy, "revenue"), ["quarterly 2009 Q2 2009-04-01..2009-06-30: 2520789000 of first"]);
+}
+
+#[test]
 fn other_names_of_revenue_are_the_reason_for_its_absence() {
     let rules = rules();
     let facts = company(

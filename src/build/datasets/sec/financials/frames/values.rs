@@ -33,12 +33,12 @@ pub fn values_frame(bucket: &str, rules: &Rules, sources: &[Source<'_>]) -> Resu
         let metrics = source.selected.periods.iter().filter(|period| rules.measures[period.measure].is_metric);
         for period in metrics {
             let place = (period.measure, period.series, Some(period.end));
-            while let Some(none) = missing.next_if(|none| (none.measure, none.series, none.filing.map(|filing| filing.end)) <= place) {
-                rows.add_missing(rules, source, &texts, none);
+            while let Some(absent) = missing.next_if(|absent| (absent.measure, absent.series, absent.filing.map(|filing| filing.end)) <= place) {
+                rows.add_missing(rules, source, &texts, absent);
             }
             rows.add(rules, source, &texts, period);
         }
-        missing.for_each(|none| rows.add_missing(rules, source, &texts, none));
+        missing.for_each(|absent| rows.add_missing(rules, source, &texts, absent));
     }
     rows.finish(bucket)
 }

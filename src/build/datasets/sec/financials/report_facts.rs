@@ -8,7 +8,7 @@ use crate::normalise::Day;
 
 /// Facts in dollars of the concepts that are looked up beside figures.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub struct ReportFacts {
     /// Sorted.
     stated: Vec<Stated>,
 }
@@ -16,7 +16,7 @@ pub struct Beside {
 /// What a report states: report, concept, end, start and value.
 type Stated = (u32, u16, Day, Option<Day>, Amount);
 
-impl Beside {
+impl ReportFacts {
     pub fn new(facts: &[Fact], reports: &Reports, rules: &Rules) -> Self {
         let is_wanted = |fact: &Fact, report: u32| rules.is_beside[usize::from(fact.concept)] && report != NO_REPORT && fact.unit == Unit::Usd;
         let wanted = facts.iter().zip(&reports.of_fact).filter(|(fact, report)| is_wanted(fact, **report));
