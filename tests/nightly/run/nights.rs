@@ -175,15 +175,19 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
     let is_of = |record: &store::Record, cik: &str| record.0["cik"] == cik;
     let count = |cik: &str| after.values().filter(|record| is_of(record, cik)).count() as u64;
     let of_new_filing = after.values().filter(|record| record.0["accession_number"] == NEW_FILING).count() as u64;
-    let superseded =
-        before.iter().filter(|(id, record)| is_of(record, "0000055785") && record.0["is_latest"] == true && after[*id].0["is_latest"] == false).count() as u64;
-    assert!(of_new_filing > 10 && superseded > 3, "{of_new_filing} {superseded}");
+    let is_superseded = |id: &String| after.get(id).is_some_and(|record| record.0["is_latest"] == false);
+    let superseded = before.iter().filter(|(id, record)| is_of(record, "0000055785") && record.0["is_latest"] == true && is_superseded(id)).count() as u64;
+    // The list of filings had this filing and those before it, and the archive had not.
+    let absent: Vec<&store::Record> = before.iter().filter(|(id, _)| !after.contains_key(*id)).map(|(_, record)| record).collect();
+    assert!(absent.iter().all(|record| record.0["null_reason"] == "filed_not_in_archive"), "{absent:?}");
+    let removed = absent.len() as u64;
+    assert!(of_new_filing > 10 && superseded > 3 && removed > 3, "{of_new_filing} {superseded} {removed}");
     let values = &diff.datasets["sec.financial_value"];
     let (kimberly_clark, meta, jpmorgan) = (count("0000055785"), count("0001326801"), count("0000019617"));
     // A metric that was never reported points to the whole member that does not say it.
     let rebuilt = kimberly_clark - of_new_filing - superseded + meta;
     let untouched = after.len() as u64 - kimberly_clark - meta - jpmorgan;
-    assert_eq!(counts(values), [of_new_filing + jpmorgan, 0, superseded, rebuilt, untouched]);
+    assert_eq!(counts(values), [of_new_filing + jpmorgan, removed, superseded, rebuilt, untouched]);
     assert!(
         values
             .examples
