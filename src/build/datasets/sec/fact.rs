@@ -174,12 +174,12 @@ impl Form {
         matches!(self, Self::TenK | Self::TenKA | Self::TenKT | Self::TenKTA)
     }
 
-    /// Whether it is the annual report of a foreign private issuer.
+    /// Returns true for annual reports of foreign private issuers: 20-F, 40-F and their amendments.
     pub fn is_foreign(self) -> bool {
         matches!(self, Self::TwentyF | Self::TwentyFA | Self::FortyF | Self::FortyFA)
     }
 
-    /// Whether it corrects an earlier report.
+    /// Returns true for amendments (`/A`).
     pub fn is_amendment(self) -> bool {
         self.name().ends_with("/A")
     }

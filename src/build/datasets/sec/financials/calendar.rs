@@ -222,7 +222,7 @@ impl Calendar {
     }
 }
 
-/// Whether a duration begins after one of the ends of fiscal years and ends with another.
+/// Returns true if a duration begins the day after a fiscal year's end and ends with another one.
 fn is_between(annual_ends: &[Day], days: &CalendarDays, start: Day, end: Day) -> bool {
     let adjoins = |day: Day| nearest(annual_ends, day).is_some_and(|year_end| year_end.since(day).abs() <= days.instant);
     adjoins(start.plus(-1)) && adjoins(end)

@@ -133,7 +133,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// Whether two figures differ by a hundredth of the larger or more: no figure is rounded so coarsely.
+/// Returns true if two figures differ by at least 1 % of the larger. Rounding does not explain such a difference.
 fn is_far(old: Amount, new: Amount) -> bool {
     (old.0 - new.0).abs() >= old.0.abs().max(new.0.abs()) / 100
 }
@@ -158,7 +158,8 @@ impl Comparison {
     }
 }
 
-/// Whether a later figure is one of a wider scope under the name of the narrower: the first report states both figures under their own names.
+/// Returns true if a later figure includes noncontrolling interest although its concept excludes it: the first report states the same value under the
+/// wider concept.
 fn states_wider_scope(measure: &Measure, first: &Observation, new: &Observation, conflicts: &[(u16, Amount)]) -> bool {
     let is_wider = |concept: u16| measure.concepts.iter().position(|known| *known == concept).is_some_and(|rank| rank > usize::from(new.rank));
     first.rank == new.rank && first.value != new.value && conflicts[first.conflicts()].iter().any(|(concept, value)| *value == new.value && is_wider(*concept))
