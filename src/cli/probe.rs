@@ -104,8 +104,8 @@ async fn settings(global: &Global, arguments: &ProbeArgs) -> Result<ProbeSetting
         longest_wait: Duration::from_secs(2),
         longest_retry_after: Duration::from_secs(5),
         connect_timeout: Duration::from_secs(10),
-        read_timeout: Duration::from_secs(15),
-        total_timeout: Duration::from_secs(40),
+        read_timeout: Duration::from_secs(90),
+        total_timeout: Duration::from_secs(120),
         ..arguments.publishers.fetch_settings()
     };
     run::check_selectors(&declarations, &arguments.selectors, fetch.clock.now())?;

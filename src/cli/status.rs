@@ -197,6 +197,7 @@ fn print_release(manifest: &Manifest) {
     }
     output::table(&rows);
     print_source_rows(manifest);
+    print_unknown_words(manifest);
     let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
     let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
     if !documented.is_empty() {
@@ -240,6 +241,27 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
         output::table(&rows);
     }
 }
+
+/// The coded columns in which some of the publisher's texts have no known meaning.
+fn print_unknown_words(manifest: &Manifest) {
+    let mut rows = vec![vec!["TASK".into(), "COLUMN".into(), "RECORDS WITH A TEXT".into(), "KNOWN".into(), "COMMONEST UNKNOWN TEXTS".into()]];
+    for (dataset_id, dataset) in &manifest.datasets {
+        for ((task_id, column), counts) in dataset.words().into_iter().filter(|(_, counts)| counts.unknown > 0) {
+            let known = format!("{:.1} %", (10.0 * (100.0 - counts.unknown_percent())).floor() / 10.0);
+            let is_lost = manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column));
+            let words: Vec<String> = counts.most(UNKNOWN_WORDS_SHOWN).into_iter().map(|(word, count)| format!("{word} ({})", output::grouped(count))).collect();
+            let known = if is_lost { output::warning(&known) } else { known };
+            rows.push(vec![task_id.to_owned(), column.to_owned(), output::grouped(counts.rows), known, words.join(", ")]);
+        }
+    }
+    if rows.len() > 1 {
+        anstream::println!();
+        output::table(&rows);
+    }
+}
+
+/// Texts without a known meaning that a line of `status` names.
+const UNKNOWN_WORDS_SHOWN: usize = 3;
 
 /// What became of every row of the sources: each line adds up.
 fn print_source_rows(manifest: &Manifest) {

@@ -7,14 +7,14 @@ use jiff::tz::TimeZone;
 use super::RunSettings;
 use super::mirrors::check_mirrors;
 use super::selection::check_selectors;
-use pubdata_build::validate::{DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED};
+use pubdata_build::validate::{DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, WARNED};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, LayoutEvidence, Source, is_fingerprint};
 use pubdata_fetch::{FetchSettings, Fetcher};
 use pubdata_store::{self as store, ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, Home, LedgerEntry, LedgerTask, Snapshots, accepted};
 
 /// Rules about totals, which a person may take as they are.
-const RULES: [&str; 5] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT];
+const RULES: [&str; 6] = [SHRINK, FLOOR, QUARANTINED, WARNED, DRIFT, MEANING];
 
 /// What a person says on the command line.
 pub struct Word<'a> {

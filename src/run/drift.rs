@@ -8,11 +8,11 @@ use super::build::{QUARANTINE, names};
 use super::side_by_side::side_by_side;
 use pubdata_build::normalise::grouped;
 use pubdata_build::publish::{Stage, Statistics, TwoBuilds};
-use pubdata_build::validate::{DRIFT, Refusal};
+use pubdata_build::validate::{DRIFT, MEANING, Refusal};
 use pubdata_core::contract::Day;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Cadence, Declaration, Drift, DriftLimits, FEWEST_ROWS_FOR_WARNED_SHARE};
-use pubdata_store::{Manifest, Part};
+use pubdata_store::{Manifest, Part, TaskEntry};
 
 /// Part of a dataset that must have been built anew before its columns are judged: what is carried over is as it was.
 const LEAST_SHARE_BUILT: f64 = 0.25;
@@ -66,15 +66,31 @@ pub(super) fn read_before(settings: &RunSettings, previous: &Manifest, task_id: 
     failures.into_inner().expect("nothing panics while holding it").into_iter().next().map_or(Ok(()), Err)
 }
 
+/// The build that is judged, and the one of the last release.
+#[derive(Clone, Copy)]
+pub(super) struct Builds<'a> {
+    pub(super) now: &'a TaskEntry,
+    pub(super) before: Option<&'a TaskEntry>,
+}
+
 /// Says what of a staged build is far from the last release, a text for each dataset; nothing where it may be published.
-pub(super) fn judge(settings: &RunSettings, declaration: &Declaration, task_id: &str, stage: &Stage<'_>) -> Vec<Refusal> {
+///
+/// What coded columns say is not compared where words were declared since, or where a person has accepted that they are not known.
+pub(super) fn judge(settings: &RunSettings, declaration: &Declaration, task_id: &str, stage: &Stage<'_>, builds: Builds<'_>) -> Vec<Refusal> {
     let mut blocked = Vec::new();
+    let is_declared_anew =
+        builds.before.is_some_and(|before| before.declaration_hash != builds.now.declaration_hash || before.contracts_hash != builds.now.contracts_hash);
     for (dataset_id, builds) in stage.take_compared() {
         let Some(expected) = declaration.expect.get(&dataset_id) else { continue };
         if settings.waives(&names(task_id, &dataset_id), DRIFT) {
             continue;
         }
-        let jumps = jumps(&builds, &expected.drift, declaration.cadence);
+        let mut jumps = jumps(&builds, &expected.drift, declaration.cadence);
+        if is_declared_anew || settings.waives(&names(task_id, &dataset_id), MEANING) {
+            let contract = settings.declarations.contracts.get(&dataset_id);
+            let is_coded = |name: &str| contract.and_then(|contract| contract.column(name)).is_some_and(|column| column.coded_from.is_some());
+            jumps.retain(|jump| !jump.column.split('`').nth(1).is_some_and(is_coded));
+        }
         if jumps.is_empty() {
             continue;
         }

@@ -102,6 +102,7 @@ pub(super) fn entry(
     let due = if is_sample { BTreeMap::new() } else { due(settings, declaration, task.partition.as_deref(), &inputs)? };
     Ok(TaskEntry {
         due,
+        meaning_lost: BTreeMap::new(),
         source_rows: BTreeMap::new(),
         findings,
         pipeline_id: declaration.pipeline_id.clone(),

@@ -14,7 +14,7 @@ use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
 use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
 use super::work_units::BuiltTask;
-use super::{RunSettings, SharedObserver};
+use super::{RunSettings, SharedObserver, words};
 use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
 use pubdata_build::validate::is_above_warning_level;
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -270,6 +270,7 @@ fn perform(
             match built {
                 Ok(mut staged) => {
                     staged.entry.findings.extend(findings::turned_empty(&staged, plan.current.as_ref()));
+                    words::tell(&mut staged, &settings.declarations, &settings.declarations.pipelines[&task.pipeline_id]);
                     report.findings.clone_from(&staged.entry.findings);
                     report.is_in_release = true;
                     count(&staged, &settings.declarations.pipelines[&task.pipeline_id], &mut report);

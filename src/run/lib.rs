@@ -49,6 +49,8 @@ mod upgrade;
 mod verify;
 mod wanted;
 mod why;
+mod word_guess;
+mod words;
 mod work_units;
 
 use std::path::PathBuf;
@@ -83,7 +85,7 @@ pub use why::{explained_diff, words_of_cause};
 use jiff::Timestamp;
 
 use pubdata_build::publish::PartObserver;
-use pubdata_build::validate::{DRIFT, FLOOR, QUARANTINED, WARNED};
+use pubdata_build::validate::{DRIFT, FLOOR, MEANING, QUARANTINED, WARNED};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::Declarations;
@@ -141,7 +143,7 @@ impl RunSettings {
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule
     /// is of a source or dataset, the last of the names, and stands for its losses and for members that cannot be read.
     fn waives(&self, names: &[&str], rule: &str) -> bool {
-        let is_of_totals = [DRIFT, FLOOR, QUARANTINED, WARNED].contains(&rule);
+        let is_of_totals = [DRIFT, FLOOR, MEANING, QUARANTINED, WARNED].contains(&rule);
         self.accepted.iter().any(|accepted| {
             if accepted == EVERYTHING {
                 return true;

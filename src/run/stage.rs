@@ -81,8 +81,9 @@ impl TaskInUnits<'_> {
             tables.into_iter().try_for_each(|table| stage.add(table, inputs, None, None))?;
             if let Some(before) = self.compared() {
                 drift::read_before(settings, before, task_id, stage)?;
-                blocked = drift::judge(settings, declaration, task_id, stage);
+                blocked = drift::judge(settings, declaration, task_id, stage, self.builds());
             }
+            blocked.extend(self.grown(&stage.parts()));
         }
         Ok(WorkUnit { issues, blocked, rows, findings: read.findings(&settings.declarations), notes, ..WorkUnit::default() })
     }

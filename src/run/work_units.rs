@@ -11,7 +11,7 @@ use super::build::{caught, expectations, names, refused, rows_of};
 use super::report::SubjectCounts;
 use super::side_by_side::side_by_side;
 use super::source_rows::RowUses;
-use super::{RunSettings, SharedObserver, drift};
+use super::{RunSettings, SharedObserver, drift, words};
 use pubdata_build::publish::{IsCompared, Stage, StagedBuild, StagedPart};
 use pubdata_build::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -150,14 +150,16 @@ impl TaskInUnits<'_> {
         }
         // Judged before it is finished: the next run takes up what is finished without another look.
         let examples: Vec<Issue> = examples.into_values().map(|(_, issue)| issue).collect();
-        let (by_totals, notes) = self.judge(&stage.parts(), &examples);
+        let parts = stage.parts();
+        let (by_totals, notes) = self.judge(&parts, &examples);
         blocked.extend(by_totals);
+        blocked.extend(self.grown(&parts));
         if let Some(previous) = compared.filter(|_| blocked.is_empty()) {
             // Shards have told what they were while they were built.
             if !self.is_sharded {
                 drift::read_before(self.settings, previous, self.task_id, &stage)?;
             }
-            blocked.extend(drift::judge(self.settings, self.declaration, self.task_id, &stage));
+            blocked.extend(drift::judge(self.settings, self.declaration, self.task_id, &stage, self.builds()));
         }
         if blocked.is_empty() {
             let staged = stage.finish(rows.account(self.declaration, read), findings, notes)?;
@@ -177,6 +179,17 @@ impl TaskInUnits<'_> {
             }
         });
         progress.into_inner().expect("nothing panics while holding it")
+    }
+
+    /// The build, and the one that the last release has.
+    pub(super) fn builds(&self) -> drift::Builds<'_> {
+        drift::Builds { now: self.entry, before: self.previous.and_then(|previous| previous.tasks.get(self.task_id)) }
+    }
+
+    /// Of which columns too many words have no known meaning against the last release.
+    pub(super) fn grown(&self, parts: &[StagedPart]) -> Vec<Refusal> {
+        let before = words::Before { previous: self.previous, is_sample: self.is_sample };
+        words::grown(self.settings, self.declaration, self.task_id, parts, before)
     }
 
     /// Judges each dataset by its totals over all units.

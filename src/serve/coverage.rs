@@ -11,6 +11,7 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use crate::license::datasets::LICENSES;
 use crate::license::table::Licenses;
+use crate::meaning::write_words;
 use crate::permit::datasets::PERMITS;
 use crate::permit::table::Permits;
 use crate::place::reach::{self, Population, Reaches};
@@ -94,12 +95,14 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &D
     json.key("vintages").array(|json| years.iter().for_each(|&year| crate::geo::estimates::write_vintage(json, year)));
     write_geography_types(json, &Geo::of(release), dataset_id);
     write_counts(json, manifest, dataset_id);
-    write_lists(json, release, dataset_id, dataset);
+    write_lists(json, call, dataset_id, dataset);
     let states = whole_states(release, dataset_id);
     json.key("reach");
     Population::of(release).write(json, &states.unwrap_or_else(|| reach::areas(tasks.iter().copied())));
+    Population::of(release).write_by_layout(json.key("reach_by_layout"), &tasks);
     write_sources(json, &tasks);
     write_source_rows(json, &tasks);
+    write_words(json, manifest, dataset_id, dataset);
     write_findings(json, call, &tasks);
     json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
     json.key("published_at").text(&manifest.published_at);
@@ -132,8 +135,9 @@ fn write_geography_types(json: &mut Json, geo: &Geo<'_>, dataset_id: &str) {
 }
 
 /// What each list of a dataset holds and lacks, and whom it reaches, where lists differ in that.
-fn write_lists(json: &mut Json, release: &Release, dataset_id: &str, dataset: &DatasetEntry) {
-    let reaches = Reaches { release, dataset };
+fn write_lists(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry) {
+    let release = call.release;
+    let reaches = Reaches { release, dataset, today: call.today() };
     json.key("lists").array(|json| match dataset_id {
         PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &reaches)),
         LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &reaches)),

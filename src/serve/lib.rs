@@ -14,6 +14,7 @@ mod http;
 mod index;
 mod json;
 mod license;
+mod meaning;
 mod pages;
 mod permit;
 mod place;

@@ -61,7 +61,7 @@ pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
 pub use log_files::{remember_signed_note, signed_note};
-pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, WordCounts, part_path};
 pub use part_files::PartFiles;
 pub use partial::{Partial, PartialOf};
 pub use placed::{PlacedWork, staged_part_key};

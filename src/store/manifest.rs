@@ -90,6 +90,9 @@ pub struct TaskEntry {
     /// FIPS codes of the areas whose records these are; empty where they are of none, and in releases of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
+    /// By dataset, the coded columns of which more texts have no known meaning than its declaration allows without a mark.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub meaning_lost: BTreeMap<String, Vec<String>>,
     /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
@@ -109,6 +112,16 @@ impl TaskEntry {
         self.code_version.split('+').next().unwrap_or_default()
     }
 
+    /// Whether its layout is known from documentation alone, and nobody has confirmed it since.
+    pub fn is_of_documented_layout(&self) -> bool {
+        self.layout_evidence == Some(LayoutEvidence::Documented)
+    }
+
+    /// Whether more texts of a coded column have no known meaning than its declaration allows without a mark.
+    pub fn has_lost_meaning(&self, dataset_id: &str, column: &str) -> bool {
+        self.meaning_lost.get(dataset_id).is_some_and(|columns| columns.iter().any(|lost| lost == column))
+    }
+
     /// Format of its parts, which its code version names after the builder's; programs of before the second did not.
     pub fn part_format(&self) -> u32 {
         let of_builder = self.code_version.split_once('+').map_or("", |(_, rest)| rest.split('-').next().unwrap_or_default());
@@ -122,6 +135,19 @@ pub struct DatasetEntry {
     pub schema_version: String,
     /// Sorted by path.
     pub parts: Vec<Part>,
+}
+
+impl DatasetEntry {
+    /// What is known of the words of its coded columns, by build and column.
+    pub fn words(&self) -> BTreeMap<(&str, &str), WordCounts> {
+        let mut words: BTreeMap<(&str, &str), WordCounts> = BTreeMap::new();
+        for part in &self.parts {
+            for (column, counts) in &part.report.words {
+                words.entry((&part.task_id, column)).or_default().add(counts);
+            }
+        }
+        words
+    }
 }
 
 /// One Parquet file of a release.
@@ -188,6 +214,43 @@ pub struct PartReport {
     /// Columns without a value in any row, where the part has rows; parts of earlier versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_columns: Option<Vec<String>>,
+    /// By coded column, how many records have a text of the publisher and how many of the texts have no known meaning; parts of earlier versions do not
+    /// say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<String, WordCounts>,
+}
+
+/// What is known of the texts that a coded column is read from. Members are in the order of their names, as what is hashed is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WordCounts {
+    /// The commonest texts without a known meaning, with their records.
+    pub commonest: BTreeMap<String, u64>,
+    /// Records with a text.
+    pub rows: u64,
+    /// Those whose text has no known meaning.
+    pub unknown: u64,
+}
+
+impl WordCounts {
+    /// Adds those of other records.
+    pub fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.unknown += other.unknown;
+        other.commonest.iter().for_each(|(word, count)| *self.commonest.entry(word.clone()).or_default() += count);
+    }
+
+    /// Share of the records whose text has no known meaning, percent.
+    pub fn unknown_percent(&self) -> f64 {
+        if self.rows == 0 { 0.0 } else { 100.0 * self.unknown as f64 / self.rows as f64 }
+    }
+
+    /// So many of the texts without a known meaning, the commonest first.
+    pub fn most(&self, count: usize) -> Vec<(&str, u64)> {
+        let mut words: Vec<(&str, u64)> = self.commonest.iter().map(|(word, count)| (word.as_str(), *count)).collect();
+        words.sort_by_key(|(word, count)| (std::cmp::Reverse(*count), *word));
+        words.truncate(count);
+        words
+    }
 }
 
 impl Manifest {
@@ -384,8 +447,8 @@ struct HashedPart<'a> {
 impl<'a> HashedPart<'a> {
     fn of(part: &'a Part) -> Self {
         let Part { path, task_id, partition, rows, size_bytes, sha256, key_range, fingerprint, report } = part;
-        let PartReport { quarantined, warnings, notes, empty_columns } = report;
-        let report = HashedReport { empty_columns, notes, quarantined, warnings };
+        let PartReport { quarantined, warnings, notes, empty_columns, words } = report;
+        let report = HashedReport { empty_columns, notes, quarantined, warnings, words };
         Self { fingerprint, key_range, partition, path, report, rows: *rows, sha256, size_bytes: *size_bytes, task_id }
     }
 }
@@ -397,6 +460,8 @@ struct HashedReport<'a> {
     notes: &'a [String],
     quarantined: &'a BTreeMap<String, u64>,
     warnings: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    words: &'a BTreeMap<String, WordCounts>,
 }
 
 fn strip(value: &mut serde_json::Value, keys: &[&str]) {
@@ -424,6 +489,7 @@ mod tests {
             key_range,
             fingerprint,
             report: PartReport {
+                words: BTreeMap::new(),
                 quarantined: BTreeMap::from([("z".to_owned(), 1), ("a".to_owned(), 2)]),
                 warnings: BTreeMap::from([("w".to_owned(), u64::MAX)]),
                 notes: vec!["a note".to_owned()],

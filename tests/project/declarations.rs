@@ -385,7 +385,7 @@ fn every_fault_of_a_contract_is_named_with_file_line_and_key() {
             "rule = \"present_iff\"",
             "rule = \"present_if\"",
             &[
-                "schemas/test/parcel.toml:32: invariant.rule: unknown variant `present_if`, expected one of `exactly_one_of`, `all_or_none`, `present_iff`, `present_unless`, `range_where`, `sum_within`",
+                "schemas/test/parcel.toml:32: invariant.rule: unknown variant `present_if`, expected one of `exactly_one_of`, `all_or_none`, `present_iff`, `present_unless`, `range_where`, `in_order`, `sum_within`",
                 "pipelines/test/parcels.toml:8: produces: `test.parcel` has no contract; expected schemas/test/parcel.toml",
             ],
         ),

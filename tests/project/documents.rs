@@ -1,10 +1,11 @@
 //! What the documents say against what they speak of: the data dictionary, links, licences, and what is covered.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pubdata_core::contract::data_dictionary;
 use pubdata_core::declared::DeclarationFiles;
-use pubdata_core::pipeline::Declarations;
+use pubdata_core::pipeline::{Declarations, LayoutEvidence};
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -82,6 +83,24 @@ fn page_of_licences_has_the_row_of_every_pipeline() {
 fn cell<'t>(text: &'t str, label: &str, column: usize) -> &'t str {
     let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());
     rows.filter(|cells| cells.get(1) == Some(&label)).find_map(|cells| cells.get(column).copied()).unwrap_or_default()
+}
+
+#[test]
+fn readme_counts_lists_that_were_seen_apart_from_documented_ones() {
+    let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let lists = declarations.pipelines.values().filter(|declaration| declaration.builds_on.is_empty());
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for declaration in lists {
+        let family = declaration.pipeline_id.split('.').next().unwrap();
+        counts.entry(family).or_default()[usize::from(declaration.layout_evidence() == LayoutEvidence::Documented)] += 1;
+    }
+    let [permits, licenses, businesses] = ["permit", "license", "business"].map(|family| counts[family]);
+    let said = format!(
+        "Of the lists of permits {} were seen in records of the publisher and {} are known from documentation alone; of licenses {} and {}; of businesses {} and {}.",
+        permits[0], permits[1], licenses[0], licenses[1], businesses[0], businesses[1]
+    );
+    assert!(readme.contains(&said), "the README does not say: {said}");
 }
 
 #[test]

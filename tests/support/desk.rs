@@ -29,6 +29,11 @@ impl Desk {
         // The dates of the tests stand still: only the test that is about it may find a file late.
         let patient = lenient.replace("grace = \"10 days\"", "grace = \"100 years\"");
         assert_ne!(patient, lenient);
+        // Of a few rows, one more with a word that nobody knows is a large part.
+        let growth = "[expect.\"license.license\"]\nwords = { status = { max_growth_points = 100.0 }, profession = { max_growth_points = 100.0 } }";
+        let patient = patient.replace("[expect.\"license.license\"]", growth);
+        // What a person confirms is a layout that nobody has seen.
+        let patient = patient.replace("kind = \"excerpt\"", "kind = \"documented\"");
         let changed = change(patient.clone());
         assert_ne!(patient, changed);
         std::fs::write(path, changed).unwrap();

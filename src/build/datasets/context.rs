@@ -12,6 +12,7 @@ use super::source_archive::{Elsewhere, SourceArchive};
 use super::{Build, RowsRead, Split, Table};
 use crate::decode::{self, Archive, ColumnFindings, ColumnPlan, Decoded, HashPartitioner, Malformed, Member, Partitioned, Ranges};
 use crate::normalise;
+use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::bucket_name;
 use pubdata_core::issue::{Issue, Severity};
@@ -111,6 +112,14 @@ impl<'a> Context<'a> {
     /// Value of the contracts' column `bucket`: `0`, unless the declaration splits the build.
     pub fn bucket(&self) -> &str {
         &self.bucket
+    }
+
+    /// Words of the trade for the values of a coded column, which count where a list's own table has no entry; none of a table that the list does not
+    /// produce.
+    pub fn words(&self, dataset_id: &str, column: &str) -> &'a Words {
+        static NONE: Words = Words::NONE;
+        let column = self.declarations.contracts.get(dataset_id).and_then(|contract| contract.column(column));
+        column.map_or(&NONE, |column| &column.column_type.words)
     }
 
     /// The inputs with every archive member numbered that was read, and the rows that were.

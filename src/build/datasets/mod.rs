@@ -10,6 +10,7 @@ mod fault;
 mod license;
 mod nces;
 mod permit;
+mod placeholders;
 mod rows_read;
 mod sec;
 mod source_archive;

@@ -4,9 +4,23 @@
 use std::collections::BTreeSet;
 
 use super::Fault;
-use pubdata_core::contract::Contracts;
+use pubdata_core::contract::{Contracts, LIST_SEPARATOR};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, nearest};
+
+/// The list's own table names the word.
+pub const DECLARED: &str = "declared";
+
+/// The vocabulary of the trade names it.
+pub const SHARED_VOCABULARY: &str = "shared_vocabulary";
+
+/// Value of a coded column whose word is not known.
+pub const UNKNOWN: &str = "unknown";
+
+/// A word without a known meaning, as records keep it: `status=Hold`.
+pub fn unknown_value(column: &str, word: &str) -> String {
+    format!("{column}={}", word.replace(LIST_SEPARATOR, " "))
+}
 
 /// Reads from a declaration which columns are published under the publisher's own names.
 pub type NamesOf = fn(&Declaration) -> std::result::Result<SameNames, Fault>;

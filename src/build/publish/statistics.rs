@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::carried::CarriedRows;
 use super::columns::{BATCH_ROWS, column_of, record_ids};
-use pubdata_core::contract::Contract;
+use pubdata_core::contract::{Contract, UNKNOWN_VALUES, WORD_BASIS};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
@@ -154,7 +154,9 @@ impl Statistics {
     pub fn of(reach: u64, contract: &Contract, batch: &RecordBatch) -> Result<Self> {
         let mut statistics = Self { rows: batch.num_rows() as u64, ..Self::default() };
         let schema = batch.schema();
-        let is_compared = |name: &str| !["record_id", "validation_status", "warnings", POINTERS].contains(&name);
+        // How many words are known is judged by its own rule.
+        let is_of_words = |name: &str| name == UNKNOWN_VALUES || contract.column(name).is_some_and(|column| column.type_name == WORD_BASIS);
+        let is_compared = |name: &str| !["record_id", "validation_status", "warnings", POINTERS].contains(&name) && !is_of_words(name);
         let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).filter(|name| is_compared(name)).collect();
         let columns: Vec<Cells<'_>> = names.iter().map(|name| Ok(Cells::of(column_of(batch, name)?))).collect::<Result<_>>()?;
         let groups = group_column(contract).and_then(|name| batch.column_by_name(name)).and_then(|column| column.as_string_opt::<i32>());

@@ -13,12 +13,14 @@ pub const SHRINK: &str = "shrink";
 pub const QUARANTINED: &str = "quarantined";
 /// Columns that are far from those of the last release.
 pub const DRIFT: &str = "drift";
+/// A share of rows without a known word that has grown since the last release by more than declared.
+pub const MEANING: &str = "meaning";
 /// A larger share of rows with a warning than declared.
 pub const WARNED: &str = "warned";
 
 /// Adds the verdict on the totals; without expectations only findings that block by themselves do.
 pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: &str, previous_rows: Option<u64>, is_sample: bool) -> Verdict {
-    let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns } = checked;
+    let CheckedTable { frame, quarantine, quarantined, warnings, mut notes, quarantined_pointers, repeated, blocking, empty_columns, words } = checked;
     let at_place = |refusal: Refusal| Refusal { message: format!("{place}: {}", refusal.message), ..refusal };
     let mut blocked: Vec<Refusal> = blocking.into_iter().map(at_place).collect();
     let (mut growth, mut is_above_warning_level) = (Vec::new(), false);
@@ -35,7 +37,7 @@ pub fn judge(checked: CheckedTable, expectations: Option<&Expectations>, place: 
     Verdict {
         frame,
         quarantine,
-        report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns) },
+        report: PartReport { quarantined, warnings, notes, empty_columns: Some(empty_columns), words },
         quarantined_pointers,
         repeated,
         blocked,

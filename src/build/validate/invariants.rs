@@ -76,6 +76,16 @@ fn broken_rows(contract: &Contract, frame: &DataFrame, invariant: &Invariant) ->
             rows.dedup();
             rows
         }
+        Rule::InOrder => {
+            let texts = |name: &String| Ok(frame.column(name)?.as_materialized_series().cast(&DataType::String)?);
+            let days: Vec<Series> = invariant.columns.iter().map(texts).collect::<Result<_>>()?;
+            let falls = |pair: &[Series]| -> Result<BooleanChunked> {
+                let days = pair[0].str()?.iter().zip(pair[1].str()?.iter());
+                Ok(days.map(|(earlier, later)| earlier.zip(later).is_some_and(|(earlier, later)| earlier > later)).collect())
+            };
+            let fallen: Vec<BooleanChunked> = days.windows(2).map(falls).collect::<Result<_>>()?;
+            broken(fallen.into_iter().reduce(|any, falls| &any | &falls).and_then(|any| both(&applies, &any)))
+        }
         Rule::SumWithin => unreachable!("checked by groups, not by rows"),
     })
 }

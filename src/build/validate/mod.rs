@@ -10,6 +10,7 @@ mod quarantine;
 mod range;
 mod shape;
 mod warnings;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +23,9 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::Expectations;
 use pubdata_core::provenance::{Inputs, POINTERS};
-use pubdata_store::PartReport;
+use pubdata_store::{PartReport, WordCounts};
 
-pub use expectations::{Counts, DRIFT, FLOOR, QUARANTINED, SHRINK, WARNED, example_of, is_above_warning_level, judge_totals};
+pub use expectations::{Counts, DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, WARNED, example_of, is_above_warning_level, judge_totals};
 pub use quarantine::{MAX_RECORD, quarantine_table};
 
 /// A built table before its contract was checked.
@@ -118,6 +119,7 @@ struct CheckedTable {
     blocking: Vec<Refusal>,
     /// Columns without a value.
     empty_columns: Vec<String>,
+    words: BTreeMap<String, WordCounts>,
 }
 
 fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<CheckedTable> {
@@ -159,10 +161,11 @@ fn check(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<C
     let order = contract.sort_by.iter().map(String::as_str).chain(["record_id"]);
     let frame = if is_rising { frame } else { frame.sort(order, SortMultipleOptions::default())? };
     let warnings = warnings::count(&frame)?;
+    let words = words::count(contract, &frame)?;
     let frame = warnings::verdict_columns(contract, frame)?;
     let is_empty = |column: &&Column| frame.height() > 0 && column.null_count() == frame.height();
     let empty_columns = frame.columns().iter().filter(is_empty).map(|column| column.name().to_string()).collect();
-    Ok(CheckedTable { frame, quarantine, quarantined, warnings, notes, quarantined_pointers, repeated, blocking, empty_columns })
+    Ok(CheckedTable { frame, quarantine, quarantined, warnings, notes, quarantined_pointers, repeated, blocking, empty_columns, words })
 }
 
 /// Counts the records that decode and normalise set aside, each under its first rule. Findings on one record at one place of the source

@@ -122,7 +122,7 @@ pub fn zip_in_country(text: &str) -> Option<(String, Option<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canonical::street::parse_street;
+    use crate::canonical::street::{parse_street, parse_unit, split_unit};
 
     #[test]
     fn cities_compare_with_their_saints_spelled_out() {
@@ -200,9 +200,45 @@ mod tests {
             ("123 MAIN ST BLDG 3 APT 5", "123 MAIN ST BLDG 3 APT 5"),
             ("1150 NW 72ND AVE TOWER 1 STE 455 #13093", "1150 NW 72ND AVE TOWER 1 STE 455 13093"),
             ("6015 A PENNSYLVANIA AVE", "6015 PENNSYLVANIA AVE UNIT A"),
+            ("6081 W CENTER DR 202B-202C", "6081 W CENTER DR UNIT 202B-202C"),
+            ("9421 N SEPULVEDA BLVD 1-5", "9421 N SEPULVEDA BLVD UNIT 1-5"),
         ];
         for (line, normalized) in cases {
             assert_eq!(parse_street(line).normalized(), normalized, "{line}");
+        }
+    }
+
+    /// Lines of Los Angeles, Anaheim and Pierce County.
+    #[test]
+    fn units_are_split_off_as_written() {
+        for (line, parts) in [
+            ("6081 W CENTER DR 202B-202C", Some(("6081 W CENTER DR", "202B-202C"))),
+            ("9421 N SEPULVEDA BLVD 1-5", Some(("9421 N SEPULVEDA BLVD", "1-5"))),
+            ("724 S Sample Pl B", Some(("724 S Sample Pl", "B"))),
+            ("17416 PACIFIC AVE S SUITE B", Some(("17416 PACIFIC AVE S", "SUITE B"))),
+            ("12 Sample Way SE # 3", Some(("12 Sample Way SE", "# 3"))),
+            ("100 N BISCAYNE BLVD,SUITE 3000", Some(("100 N BISCAYNE BLVD", "SUITE 3000"))),
+            ("60 NE 14TH ST APT# 1509", Some(("60 NE 14TH ST", "APT# 1509"))),
+            ("6015 A PENNSYLVANIA AVE", None),
+            ("5 STATE HWY 9", None),
+            ("201 BROADWAY", None),
+            ("", None),
+        ] {
+            assert_eq!(split_unit(line), parts, "{line}");
+        }
+        let unit = |kind: &str, number: &str| Some((kind.to_owned(), number.to_owned()));
+        for (text, expected) in [
+            ("APT 11GW", unit("APT", "11GW")),
+            ("203", unit("UNIT", "203")),
+            ("B-4", None),
+            ("# B", unit("UNIT", "B")),
+            ("202B-202C", unit("UNIT", "202B-202C")),
+            ("TEMP", None),
+            ("3rd Floor", None),
+            ("TYPE 3B", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_unit(text), expected, "{text}");
         }
     }
 

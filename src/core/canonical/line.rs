@@ -1,6 +1,6 @@
 //! Addresses on one line, taken apart into street, city, state and ZIP Code.
 
-use super::address::{Address, city, zip};
+use super::address::{Address, AddressKind, city, zip};
 use super::street::parse_street;
 use super::suffix::{directional, suffix};
 use super::{state, upper};
@@ -8,6 +8,16 @@ use super::{state, upper};
 /// Reads an address on one line: `618 W ELMIRA ST APT 3, City of San Antonio, TX 78212-1234`, with or without commas. Without a comma before it, the city is what follows
 /// the first street suffix.
 pub fn parse_line(line: &str) -> Address {
+    split_line(line).1
+}
+
+/// Reads city, state and ZIP Code where they stand apart from the street: `RUSTON,WA 98407`.
+pub fn parse_place(place: &str) -> Address {
+    Address { kind: AddressKind::Unparsed, street: String::new(), ..parse_line(&format!("-, {place}")) }
+}
+
+/// As [`parse_line`], and before it the words of the street line as they are written, the unit included.
+pub fn split_line(line: &str) -> (String, Address) {
     let mut segments: Vec<Vec<&str>> =
         line.split(',').map(|segment| segment.split_whitespace().collect::<Vec<_>>()).filter(|segment| !segment.is_empty()).collect();
     if segments
@@ -32,7 +42,9 @@ pub fn parse_line(line: &str) -> Address {
         place = words.split_off(end).join(" ");
     }
     let street: Vec<String> = segments.iter().map(|segment| segment.join(" ")).collect();
-    Address { city: city(&place), state, zip: zip5, zip4, ..parse_street(&street.join(" ")) }
+    let street = street.join(" ");
+    let address = Address { city: city(&place), state, zip: zip5, zip4, ..parse_street(&street) };
+    (street, address)
 }
 
 /// Takes the state off the end. A name in full (`New York`) is one only before a ZIP Code or behind a city.
@@ -64,11 +76,19 @@ fn drop_last_words(segments: &mut Vec<Vec<&str>>, words: usize) {
     }
 }
 
-/// Where the street ends in a line without commas: behind the first suffix that has a name before it, and the directional and unit that follow.
+/// Types of streets whose word is rarely part of a name. `BAY` and `PARK` are types too, but in `KANEOHE BAY DR` and `PARK RIDGE ST` a part of the name.
+const PLAIN_TYPES: &[&str] = &["AVE", "BLVD", "CIR", "CT", "DR", "HWY", "LN", "LOOP", "PKWY", "PL", "RD", "ST", "TER", "WAY"];
+
+/// Where the street ends in a line without commas: behind the first suffix that has a name before it, a plain type before others, and the directional and unit
+/// that follow.
 fn street_end(words: &[&str]) -> Option<usize> {
     let spelled: Vec<String> = words.iter().map(|word| upper(word).replace('.', "")).collect();
     let has_name = |place: usize| spelled[1..place].iter().any(|word| directional(word).is_none());
-    let mut end = (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))? + 1;
+    let is_plain = |place: usize| suffix(&spelled[place]).is_some_and(|short| PLAIN_TYPES.contains(&short));
+    let first = (2..words.len()).find(|&place| suffix(&spelled[place]).is_some() && has_name(place))?;
+    // Behind two words that are no suffix begins the city.
+    let plain = (first..words.len()).take_while(|&place| place < first + 3).find(|&place| is_plain(place));
+    let mut end = plain.unwrap_or(first) + 1;
     let is_numbered = |word: &String| word.len() == 1 || word.bytes().any(|byte| byte.is_ascii_digit());
     if spelled.get(end).is_some_and(|word| word.len() <= 2 && directional(word).is_some()) {
         end += 1;
@@ -86,7 +106,33 @@ fn street_end(words: &[&str]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_line;
+    use super::{parse_line, parse_place, split_line};
+
+    /// A second address line of Tacoma, and forms of it.
+    #[test]
+    fn places_apart_from_their_street() {
+        for (text, city, state, zip) in [
+            ("RUSTON,WA 98407", "RUSTON", "WA", "98407"),
+            ("San Antonio TX", "SAN ANTONIO", "TX", ""),
+            ("BOISE, ID 83702-1234", "BOISE", "ID", "83702"),
+            ("98444", "", "", "98444"),
+            ("", "", "", ""),
+        ] {
+            let place = parse_place(text);
+            assert_eq!((place.city.as_str(), place.state.as_str(), place.zip.as_str(), place.key()), (city, state, zip, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn street_lines_are_split_off_as_written() {
+        for (line, street) in [
+            ("6010 E Example Cir Anaheim, Ca 92899", "6010 E Example Cir"),
+            ("618  EXAMPLE ST  , SAN JOSE CA 95199-1234", "618 EXAMPLE ST"),
+            ("141 W ELVERTA RD, ELVERTA, CA 95626", "141 W ELVERTA RD"),
+        ] {
+            assert_eq!(split_line(line).0, street, "{line}");
+        }
+    }
 
     #[test]
     fn whole_lines() {
@@ -103,6 +149,8 @@ mod tests {
             ("618 W ELMIRA ST 78212", "618 W ELMIRA ST, 78212"),
             ("PO Box 427, Oroville, WA 98844", "PO BOX 427, OROVILLE, WA 98844"),
             ("201 BROADWAY, NASHVILLE, TN", "201 BROADWAY, NASHVILLE, TN"),
+            ("44-329A KANEOHE BAY DR Kaneohe 96744", "44-329A KANEOHE BAY DR, KANEOHE, 96744"),
+            ("92-395 WAIOMEA ST Kapolei 96707", "92-395 WAIOMEA ST, KAPOLEI, 96707"),
         ];
         for (line, normalized) in cases {
             assert_eq!(parse_line(line).normalized(), normalized, "{line}");

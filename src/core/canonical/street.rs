@@ -73,6 +73,8 @@ fn tokens(line: &str) -> Vec<String> {
         let follows = characters.get(index + 1).is_some_and(|next| next.is_alphanumeric());
         match c {
             '-' | '/' if digit_before && follows => text.push(*c),
+            // `202B-202C` is a range of units.
+            '-' if is_range(&characters, index) => text.push('-'),
             // `1234 - 1240` is a range; the blanks around it go.
             '-' if beside(index, -1) && beside(index, 1) => {
                 text.truncate(text.trim_end().len());
@@ -90,6 +92,13 @@ fn tokens(line: &str) -> Vec<String> {
         }
     }
     text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether a hyphen stands between two numbers with letters: `202B-202C`.
+fn is_range(characters: &[char], hyphen: usize) -> bool {
+    let before = characters[..hyphen].iter().rposition(|c| !c.is_alphanumeric()).map_or(0, |index| index + 1);
+    let is_numbered = |place: usize| characters.get(place).is_some_and(char::is_ascii_digit);
+    before < hyphen && is_numbered(before) && is_numbered(hyphen + 1)
 }
 
 /// `PO BOX 427`, `RR 2 BOX 15`, `HC 1 BOX 2` and their other spellings.
@@ -197,6 +206,47 @@ fn take_unit(rest: &mut Vec<String>, address: &mut Address) {
         "UNIT".clone_into(&mut address.unit_kind);
         address.unit = rest.pop().unwrap_or_default();
     }
+}
+
+/// Reads a unit that stands apart from its street: `APT 11GW`, `# 4`, `202B-202C`; none of a remark (`TEMP`, `3rd Floor`, `TYPE 3B`).
+pub fn parse_unit(text: &str) -> Option<(String, String)> {
+    let tokens = tokens(text);
+    let (kind, number) = match tokens.split_first()? {
+        (first, rest) if first == "#" => ("UNIT", rest),
+        (first, rest) if !rest.is_empty() && numbered_unit(first).is_some() => (numbered_unit(first)?, rest),
+        _ => ("UNIT", tokens.as_slice()),
+    };
+    let number: Vec<&str> = number.iter().map(String::as_str).filter(|word| *word != "#").collect();
+    let [number] = number.as_slice() else { return None };
+    let is_number = number.len() <= MAX_UNIT_LENGTH && number.bytes().any(|byte| byte.is_ascii_digit()) && !is_ordinal(number);
+    (is_number || (number.len() == 1 && tokens.len() > 1)).then(|| (kind.to_owned(), (*number).to_owned()))
+}
+
+/// Whether a word is the type of a street in any spelling: `ST`, `Avenue`, `Lake`.
+pub fn is_suffix(word: &str) -> bool {
+    suffix(&upper(word)).is_some()
+}
+
+/// Whether a word is a direction in any spelling: `N`, `Southwest`.
+pub fn is_directional(word: &str) -> bool {
+    directional(&upper(word)).is_some()
+}
+
+/// Length of the longest unit: `202B-202C`.
+const MAX_UNIT_LENGTH: usize = 9;
+
+/// Parts a street line at its unit, both as written: `6081 W CENTER DR 202B-202C` is `6081 W CENTER DR` and `202B-202C`. None if no unit ends the line.
+pub fn split_unit(line: &str) -> Option<(&str, &str)> {
+    let whole = parse_street(line);
+    if whole.kind != AddressKind::Street || (whole.unit_kind.is_empty() && whole.unit.is_empty()) {
+        return None;
+    }
+    let street = |address: &Address| address.unit_kind.is_empty() && address.unit.is_empty() && address.key() == whole.key();
+    let ends = line.char_indices().filter(|(_, c)| c.is_whitespace() || matches!(c, ',' | '#')).map(|(end, _)| end);
+    let end = ends.collect::<Vec<_>>().into_iter().rev().find(|end| street(&parse_street(&line[..*end])))?;
+    let is_between = |c: char| c.is_whitespace() || c == ',';
+    let (street, unit) = (line[..end].trim_end_matches(is_between), line[end..].trim_matches(is_between));
+    (!unit.is_empty()).then_some((street, unit))
 }
 
 /// `114 S 11TH ST 104`, but not `COUNTY ROAD 5` or `STATE HWY 9`.

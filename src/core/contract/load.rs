@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{Column, ColumnType, Contract, Invariant, Physical, ValueNotes};
+use super::{Column, ColumnType, Contract, Invariant, Physical, UNKNOWN_VALUES, ValueNotes, vocabulary};
 use crate::declared::{self, DeclarationFiles, Finding, TablePath};
 
 /// Words of links that are a column's value in another form.
@@ -49,9 +49,10 @@ struct ColumnFile {
     #[serde(default)]
     nullable: bool,
     description: Option<String>,
+    coded_from: Option<String>,
 }
 
-/// Reads `schemas/_types.toml` and every contract; what is wrong is added to the findings.
+/// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; what is wrong is added to the findings.
 pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts {
     let mut types: BTreeMap<String, ColumnType> = BTreeMap::new();
     let mut contracts = Contracts::new();
@@ -61,6 +62,9 @@ pub fn load(files: &DeclarationFiles, findings: &mut Vec<Finding>) -> Contracts 
             Ok(read) => types = read,
             Err(error) => findings.push(Finding::of_toml(path, text, &error)),
         }
+    }
+    for (path, text) in all.iter().filter(|(path, _)| path.contains("/_vocabulary_")) {
+        vocabulary::add(&mut types, path, text, findings);
     }
     // A file whose name starts with `_` is shared by contracts or by the server, and is none itself.
     let is_contract = |path: &str| !path.rsplit('/').next().unwrap_or(path).starts_with('_');
@@ -99,12 +103,25 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
             report(place, "name", format!("column `{}` is declared twice", column.name));
         }
         let description = column.description.unwrap_or_else(|| column_type.description.clone());
-        columns.push(Column { name: column.name, type_name: column.type_name, column_type: column_type.clone(), nullable: column.nullable, description });
+        columns.push(Column {
+            name: column.name,
+            type_name: column.type_name,
+            column_type: column_type.clone(),
+            nullable: column.nullable,
+            description,
+            coded_from: column.coded_from,
+        });
     }
     let has = |name: &String| columns.iter().any(|column| column.name == *name);
     for (key, names) in [("primary_key", &file.primary_key), ("sort_by", &file.sort_by), ("partition_by", &file.partition_by)] {
         for name in names.iter().filter(|name| !has(name)) {
             report(TablePath::Top, key, format!("there is no column `{name}`"));
+        }
+    }
+    for (number, column) in columns.iter().enumerate() {
+        let missing = column.coded_from.iter().flat_map(|raw| [raw.as_str(), UNKNOWN_VALUES]).find(|name| !has(&(*name).to_owned()));
+        if let Some(missing) = missing {
+            report(TablePath::Nth("column", number), "coded_from", format!("column `{}`: there is no column `{missing}`", column.name));
         }
     }
     for (number, invariant) in file.invariants.iter().enumerate() {

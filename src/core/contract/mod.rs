@@ -6,9 +6,13 @@ mod day;
 mod dictionary;
 mod load;
 mod types;
+mod vocabulary;
 
 pub use arrow_schema::{arrow_schema, pointer_fields};
 pub use day::Day;
 pub use dictionary::{data_dictionary, type_name};
 pub use load::{Contracts, load};
-pub use types::{Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, ValueNotes, parse_decimal};
+pub use types::{
+    Column, ColumnType, Condition, Contract, Invariant, LIST_SEPARATOR, Physical, Rule, Severity, UNKNOWN_VALUES, ValueNotes, WORD_BASIS, parse_decimal,
+};
+pub use vocabulary::{Words, normalized_word};

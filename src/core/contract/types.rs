@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Words;
+
 /// The contract of one served table.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Contract {
@@ -85,7 +87,17 @@ pub struct Column {
     pub column_type: ColumnType,
     pub nullable: bool,
     pub description: String,
+    /// The column with the publisher's own text that this one is a value of: the records that have one and no known value are counted
+    /// ([`UNKNOWN_VALUES`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coded_from: Option<String>,
 }
+
+/// Column of the texts of a record whose meaning is not known, each behind the name of its column: `status=Hold`.
+pub const UNKNOWN_VALUES: &str = "unknown_values";
+
+/// Type of columns that say why a record's word is known.
+pub const WORD_BASIS: &str = "word_basis";
 
 /// What the end of a column's name says of its unit.
 const UNITS: [(&str, &str); 3] = [("_sqmi", "square miles"), ("_bytes", "bytes"), ("_share", "fraction")];
@@ -122,6 +134,9 @@ pub struct ColumnType {
     /// What a number counts or is measured in, in words; none of what has no unit. It is told, never stored: it decides no row.
     #[serde(default, skip_serializing)]
     pub unit: Option<String>,
+    /// Words of the trade for its values, from `schemas/_vocabulary_*.toml`.
+    #[serde(default, skip_serializing_if = "Words::is_empty")]
+    pub words: Words,
 }
 
 /// Between the items of a list in frames: a character that no published text holds.
@@ -245,6 +260,8 @@ pub enum Rule {
     PresentUnless,
     /// The columns' values lie between `min` and `max` where the condition holds; of dates, their years do.
     RangeWhere,
+    /// The columns' dates do not fall from each to the next; nothing is said of one that is null.
+    InOrder,
     /// In each group the columns' values where the condition holds add up to `total` within `tolerance`, if none is null.
     SumWithin,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Drift, Listing, SftpLogin};
+use super::{Drift, Listing, SftpLogin, WordLimits};
 
 /// One pipeline: its sources, the datasets it produces, and what is expected of them.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -463,6 +463,9 @@ pub struct Expectations {
     /// How far its columns may be from the last release.
     #[serde(default, skip_serializing_if = "Drift::is_default")]
     pub drift: Drift,
+    /// By coded column, how many records may have a text whose meaning is not known, where it differs from the defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<String, WordLimits>,
 }
 
 impl Expectations {

@@ -13,6 +13,7 @@ mod load;
 mod normalized_name;
 mod sftp;
 mod template;
+mod word_limits;
 
 pub use calendar::Schedule;
 pub use declaration::{
@@ -27,3 +28,4 @@ pub use load::{Declarations, canonical_json};
 pub use normalized_name::normalized_name;
 pub use sftp::{SftpLogin, is_fingerprint, variable_of};
 pub use template::{expand, is_packed};
+pub use word_limits::WordLimits;

@@ -43,7 +43,7 @@ pub(super) fn edits(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>], asked: &
     }
     for (task, foresight) in tasks.iter().zip(foresights) {
         if let Some(night) = &foresight.night {
-            add(&task.declaration.pipeline_id, suggest::words(task.declaration, &unknown_values(night)));
+            add(&task.declaration.pipeline_id, suggest::words(&context.given.declarations.contracts, task.declaration, &unknown_values(night)));
         }
     }
     edits.retain(|_, edits| !edits.is_empty());

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
+use crate::word_guess::Likeness;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 
@@ -47,8 +48,9 @@ pub(super) enum Edit {
         table: String,
         word: String,
         value: toml::Value,
-        /// The word that it is another spelling of.
+        /// The known word that it was guessed by.
         like: String,
+        likeness: Likeness,
     },
 }
 
@@ -75,7 +77,13 @@ impl Edit {
                 };
                 Some(format!("guessed: `{name}` has {by}"))
             }
-            Self::Word { like, word, .. } => Some(format!("guessed: `{}` is another spelling of `{}`", one_line(word), one_line(like))),
+            Self::Word { like, word, likeness, .. } => {
+                let how = match likeness {
+                    Likeness::Spelling => "is another spelling of",
+                    Likeness::Part => "begins or ends with",
+                };
+                Some(format!("guessed: `{}` {how} `{}`", one_line(word), one_line(like)))
+            }
             Self::Ignore { .. } | Self::Url { .. } | Self::Redirect { .. } => None,
         }
     }
@@ -147,7 +155,7 @@ fn put(document: &mut DocumentMut, edit: &Edit) -> Option<()> {
             *entry.decor_mut() = decor;
         }
         Edit::Word { table, word, value, .. } => {
-            let table = document.get_mut("settings")?.as_table_like_mut()?.get_mut(table)?;
+            let table = document.get_mut("settings")?.as_table_like_mut()?.entry(table).or_insert_with(|| Item::Table(Table::new()));
             let is_inline = table.is_value();
             let mut value: Value = value.to_string().parse().ok()?;
             if !is_inline {
@@ -256,7 +264,20 @@ ignore = [
             Edit::Ignore { source_id: "a.other".to_owned(), name: "w".to_owned() },
             Edit::Url { source_id: source_id(), url: "https://example.com/{year}.csv".to_owned() },
             Edit::Redirect { source_id: source_id(), host: "files.example.com".to_owned() },
-            Edit::Word { table: "status".to_owned(), word: "ISSUED.".to_owned(), value: toml::Value::String("active".to_owned()), like: "Issued".to_owned() },
+            Edit::Word {
+                table: "status".to_owned(),
+                word: "ISSUED.".to_owned(),
+                value: toml::Value::String("active".to_owned()),
+                like: "Issued".to_owned(),
+                likeness: Likeness::Spelling,
+            },
+            Edit::Word {
+                table: "work_class".to_owned(),
+                word: "New Building".to_owned(),
+                value: toml::Value::String("new".to_owned()),
+                like: "new".to_owned(),
+                likeness: Likeness::Part,
+            },
         ]
     }
 
@@ -280,6 +301,7 @@ ignore = [
         assert_eq!(source["redirects"].to_string(), r#"["files.example.com"]"#);
         assert_eq!(table["source"][0]["ignore"].to_string(), r#"["w"]"#);
         assert_eq!(table["settings"]["status"]["ISSUED."].as_str(), Some("active"));
+        assert_eq!(table["settings"]["work_class"]["New Building"].as_str(), Some("new"), "a table that the list did not have");
     }
 
     #[test]
@@ -294,7 +316,7 @@ ignore = [
 
     #[test]
     fn a_change_without_a_place_is_refused() {
-        let edit = Edit::Word { table: "none".to_owned(), word: "x".to_owned(), value: toml::Value::Boolean(true), like: "y".to_owned() };
+        let edit = Edit::Url { source_id: "a.none".to_owned(), url: "https://example.org/".to_owned() };
         assert!(apply(&files(), "a.b", &[edit]).is_err());
         assert!(apply(&files(), "a.none", &[]).is_err());
     }

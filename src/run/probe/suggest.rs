@@ -7,7 +7,9 @@ use super::address::Address;
 use super::edit::{Edit, Rule};
 use super::examined::Examined;
 use super::values::{self, Cells};
-use pubdata_core::pipeline::{Declaration, nearest, normalized_name};
+use crate::word_guess::{Guess, KnownWords};
+use pubdata_core::contract::Contracts;
+use pubdata_core::pipeline::{Declaration, nearest};
 
 /// Two columns hold the same when so many of a hundred distinct values of the one are values of the other.
 const SAME_VALUES_PERCENT: usize = 80;
@@ -80,39 +82,18 @@ fn by_position<'n>(names: &[String], columns: &[String], new: &[&'n str], last: 
     new.iter().copied().find(|name| name == here)
 }
 
-/// Returns the lines for words that no table has, where the table has the same word in another spelling.
-pub(super) fn words(declaration: &Declaration, unknown: &BTreeMap<String, BTreeSet<String>>) -> Vec<Edit> {
+/// Returns the lines for words that no table has, where the list's own table or the vocabulary of the trade has one that is near.
+pub(super) fn words(contracts: &Contracts, declaration: &Declaration, unknown: &BTreeMap<String, BTreeSet<String>>) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (kind, texts) in unknown {
-        let [(path, table)] = values::tables_of(declaration, kind)[..] else { continue };
+        let Some(known) = KnownWords::of(contracts, declaration, kind) else { continue };
         for text in texts {
-            let same: Vec<(&String, &toml::Value)> = table.iter().filter(|(word, _)| is_spelling_of(word, text)).collect();
-            // Two words that are both near are two meanings, unless they mean the same.
-            if let Some(((like, value), others)) = same.split_first()
-                && others.iter().all(|(_, other)| other == value)
-            {
-                edits.push(Edit::Word { table: path.to_owned(), word: text.clone(), value: (*value).clone(), like: (*like).clone() });
+            if let Some(Guess { value, like, likeness }) = known.guess(text) {
+                edits.push(Edit::Word { table: known.table.clone(), word: text.clone(), value: value.clone(), like: like.to_owned(), likeness });
             }
         }
     }
     edits
-}
-
-/// Whether two words differ in case, blanks and punctuation alone, or in one letter of eight.
-fn is_spelling_of(word: &str, text: &str) -> bool {
-    let (word, text) = (normalized_name(word), normalized_name(text));
-    let is_long = word.chars().count().min(text.chars().count()) >= 8;
-    !word.is_empty()
-        && (word == text
-            || (is_long && nearest(&word, &[&text]).is_some() && word.chars().count().abs_diff(text.chars().count()) <= 1 && one_slip(&word, &text)))
-}
-
-/// Whether one letter was added, left out or exchanged.
-fn one_slip(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let begin = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
-    let end = one[begin..].iter().rev().zip(other[begin..].iter().rev()).take_while(|(a, b)| a == b).count();
-    one.len().max(other.len()) - begin - end <= 1
 }
 
 /// Returns the address to declare for a file that has moved; where the new address is one for a short time, the host to name.
@@ -138,21 +119,4 @@ pub(super) fn moved(address: &Address<'_>, location: &str) -> Option<Edit> {
         template = if *value == upper { template } else { template.replace(&upper, &in_capitals) };
     }
     Some(Edit::Url { source_id, url: template })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_known_again_in_another_spelling() {
-        for (word, text) in
-            [("ISSUED ", "Issued"), ("Approved to Occupy", "APPROVED-TO-OCCUPY"), ("Tenant Improvment", "Tenant Improvement"), ("Withdrawn", "Withdrawn.")]
-        {
-            assert!(is_spelling_of(word, text), "{word} {text}");
-        }
-        for (word, text) in [("Active", "Inactive"), ("Active", "Actives"), ("Closed", "Reopened"), ("Class A1", "Class A2"), ("", "")] {
-            assert!(!is_spelling_of(word, text), "{word} {text}");
-        }
-    }
 }

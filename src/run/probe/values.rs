@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::address::Address;
+use crate::word_guess::tables_of;
 use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Declaration;
@@ -47,16 +48,6 @@ pub(super) fn of_file(address: &Address<'_>, path: &Path, member: Option<&str>, 
 pub(super) fn table_words(declaration: &Declaration, column: &str) -> BTreeSet<String> {
     let column = column.trim_end_matches("_raw").trim_end_matches("_code");
     tables_of(declaration, column).into_iter().flat_map(|(_, table)| table.keys()).map(|word| word.trim().to_uppercase()).collect()
-}
-
-/// The settings' tables for words of a kind: `status` is `[settings.status]` or `[settings.statuses]`, `type` also `[settings.entity_types]`.
-pub(super) fn tables_of<'d>(declaration: &'d Declaration, kind: &str) -> Vec<(&'d str, &'d toml::Table)> {
-    let plurals = [kind.to_owned(), format!("{kind}s"), format!("{kind}es")];
-    let is_it = |name: &str| plurals.iter().any(|plural| name == plural);
-    let ends = |name: &str| plurals.iter().any(|plural| name.strip_suffix(plural.as_str()).is_some_and(|start| start.ends_with('_')));
-    let tables = || declaration.settings.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)));
-    let exact: Vec<_> = tables().filter(|(name, _)| is_it(name)).collect();
-    if exact.is_empty() { tables().filter(|(name, _)| ends(name)).collect() } else { exact }
 }
 
 /// The words that a finding quotes.

@@ -14,6 +14,7 @@ use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
 use crate::http::problem::Result;
 use crate::json::Json;
+use crate::meaning::write_words;
 use pubdata_core::contract::{Column, Contract, Invariant, Physical};
 use pubdata_store::{DatasetEntry, Manifest};
 
@@ -63,6 +64,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("published_at").text(&manifest.published_at);
         write_counts(json, manifest, dataset_id);
         json.key("validation_status").text(verdict(dataset));
+        write_words(json, manifest, dataset_id, dataset);
         write_findings(json, call, &tasks);
         write_partitions(json, call, dataset);
         json.key("history").array(|json| {

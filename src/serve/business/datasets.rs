@@ -15,7 +15,7 @@ impl Dataset for Entity {
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
         "record_id", "state", "entity_id", "entity_number", "name", "name_normalized", "designator", "former_names", "assumed_names", "jurisdiction_of_formation", "is_foreign",
-        "entity_type", "entity_type_raw", "status", "status_raw", "status_basis", "formation_date",
+        "entity_type", "entity_type_raw", "entity_type_basis?", "status", "status_raw", "status_basis", "formation_date",
         "principal_line1", "principal_line2", "principal_city", "principal_state", "principal_zip", "principal_zip4", "principal_country",
         "mailing_role", "mailing_line1", "mailing_line2", "mailing_city", "mailing_state", "mailing_zip", "mailing_zip4", "mailing_country",
         "agent_name", "agent_type", "agent_line1", "agent_line2", "agent_city", "agent_state", "agent_zip", "agent_zip4",

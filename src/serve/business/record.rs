@@ -30,7 +30,7 @@ pub fn add_implied_notice(meta: &mut Meta, records: &[Record<'_, Entity>]) {
 pub fn write_item(json: &mut Json, record: &Record<'_, Entity>) {
     #[rustfmt::skip]
     record.members(json, &[
-        "entity_id", "name", "name_normalized", "entity_number", "state", "jurisdiction_of_formation", "is_foreign", "entity_type", "entity_type_raw", "status", "status_raw",
+        "entity_id", "name", "name_normalized", "entity_number", "state", "jurisdiction_of_formation", "is_foreign", "entity_type", "entity_type_raw", "entity_type_basis", "status", "status_raw",
         "status_basis", "formation_date", "principal_city", "principal_state", "principal_zip",
     ]);
     record.member_as(json, "registered_agent_name", "agent_name");

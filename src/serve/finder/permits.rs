@@ -75,7 +75,9 @@ fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
 }
 
 fn of_number(permit: &Record<'_, Permit>) -> Hit {
-    let (id, number) = (permit.at("permit_id"), permit.at("permit_number"));
+    let id = permit.at("permit_id");
+    // A permit without a number is known by another key of its list, which its id ends with.
+    let number = permit.text("permit_number").or_else(|| id.split_once(':').map(|(_, key)| key)).unwrap_or(id);
     let record_id = permit.at("record_id");
     Hit {
         kind: "permit",

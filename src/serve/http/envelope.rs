@@ -4,6 +4,7 @@ use super::endpoint::{Call, Handler};
 use super::meta::{Meta, SAMPLE_RELEASE};
 use super::problem::Result;
 use crate::json::Json;
+use crate::meaning::{self, Searched};
 use crate::release::freshness::freshness_of;
 use pubdata_store::Manifest;
 
@@ -21,6 +22,15 @@ pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<(Vec<u8>, bool)
     let mut meta = write_data(call, &mut json).await?;
     if manifest_of(call, &meta).is_sample {
         meta.notice("SAMPLE_RELEASE", SAMPLE_RELEASE);
+    }
+    let coverage = meta.coverage.as_ref();
+    let searched = Searched {
+        datasets: &meta.datasets,
+        jurisdictions: coverage.map(|coverage| coverage.jurisdictions_searched.as_slice()).unwrap_or_default(),
+        states: coverage.map(|coverage| coverage.states_searched.as_slice()).unwrap_or_default(),
+    };
+    if let Some(message) = meaning::lost(&searched, manifest_of(call, &meta)) {
+        meta.notice("MEANING_LOST", message);
     }
     json.key("meta");
     write_meta(&mut json, call, &meta, request_id);

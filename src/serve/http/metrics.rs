@@ -17,7 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use pubdata_store::Manifest;
+use pubdata_store::{DatasetEntry, Manifest};
 
 /// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -92,7 +92,8 @@ impl Metrics {
             present.register(name, help, ConstGauge::new(number));
         }
         let release_id = release.map(|release| release.release_id.to_string());
-        present.register_collector(Box::new(OfRelease { release_id, late: release.map(|release| lateness(release, now)).unwrap_or_default() }));
+        let late = release.map(|release| lateness(release, now)).unwrap_or_default();
+        present.register_collector(Box::new(OfRelease { release_id, late, words: release.map(words).unwrap_or_default() }));
         let mut text = String::new();
         text::encode_registry(&mut text, &self.registry).and_then(|()| text::encode(&mut text, &present)).expect("a String takes all that is written to it");
         text
@@ -107,6 +108,18 @@ fn lateness(release: &Manifest, now: Timestamp) -> Vec<(String, i64)> {
         start.map_or(0, |start| now.as_second() - start.timestamp().as_second())
     };
     release.tasks.keys().filter(|task_id| release.awaits_an_edition(task_id)).map(|task_id| (task_id.clone(), seconds(task_id))).collect()
+}
+
+/// Task, dataset and column, with the records that have a text of the publisher and those whose text has no known meaning.
+type WordRows = (String, String, String, u64, u64);
+
+/// What is known of the words of each task's coded columns.
+fn words(release: &Manifest) -> Vec<WordRows> {
+    let of_dataset = |(dataset_id, dataset): (&String, &DatasetEntry)| {
+        let words = dataset.words().into_iter();
+        words.map(|((task_id, column), counts)| (task_id.to_owned(), dataset_id.clone(), column.to_owned(), counts.rows, counts.unknown)).collect::<Vec<_>>()
+    };
+    release.datasets.iter().flat_map(of_dataset).collect()
 }
 
 /// Labels of the requests that were answered alike.
@@ -174,6 +187,7 @@ impl EncodeLabelValue for RouteLabel {
 struct OfRelease {
     release_id: Option<String>,
     late: Vec<(String, i64)>,
+    words: Vec<WordRows>,
 }
 
 impl Collector for OfRelease {
@@ -182,16 +196,25 @@ impl Collector for OfRelease {
         gauge(&mut encoder, "pubdata_release", "1 for the release that is served.", release)?;
         let late = self.late.iter().map(|(task_id, seconds)| ([("task", task_id.as_str())], *seconds));
         let help = "How long the publisher's next edition is late by its calendar, by task; 0 on time.";
-        gauge(&mut encoder, "pubdata_task_late_seconds", help, late)
+        gauge(&mut encoder, "pubdata_task_late_seconds", help, late)?;
+        let labels = |(task, dataset, column, ..): &'_ WordRows| [("task", task.clone()), ("dataset", dataset.clone()), ("column", column.clone())];
+        let rows = self.words.iter().map(|words| (labels(words), count(words.3)));
+        gauge(&mut encoder, "pubdata_coded_rows", "Records with a text of the publisher in a coded column.", rows)?;
+        let unknown = self.words.iter().map(|words| (labels(words), count(words.4)));
+        gauge(&mut encoder, "pubdata_unknown_word_rows", "Records whose text in a coded column has no known meaning.", unknown)
     }
 }
 
+fn count(rows: u64) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
 /// Writes a gauge with a value for each set of labels.
-fn gauge<'a>(
+fn gauge<T: EncodeLabelValue, const N: usize>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    values: impl IntoIterator<Item = ([(&'static str, &'a str); 1], i64)>,
+    values: impl IntoIterator<Item = ([(&'static str, T); N], i64)>,
 ) -> fmt::Result {
     let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
     for (labels, value) in values {
@@ -244,6 +267,8 @@ mod tests {
             "pubdata_stream_bytes 400".to_owned(),
             "# TYPE pubdata_release gauge".to_owned(),
             "# TYPE pubdata_task_late_seconds gauge".to_owned(),
+            "# TYPE pubdata_coded_rows gauge".to_owned(),
+            "# TYPE pubdata_unknown_word_rows gauge".to_owned(),
         ] {
             assert_eq!(lines.iter().filter(|written| **written == line).count(), 1, "`{line}` in {text}");
         }

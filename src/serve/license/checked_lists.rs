@@ -64,7 +64,9 @@ impl Licenses {
                 json.key("last_date").optional_day(list.newest);
                 json.key("kinds").texts(list.professions.iter().map(String::as_str));
                 json.key("gaps").texts(gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap));
-                reaches.write(json.key("reach"), &[("state", state), ("source", source)]);
+                let partition = [("state", state.as_str()), ("source", source.as_str())];
+                json.key("freshness").text(reaches.freshness(&partition, list.newest.map(days::date), QUIET_DAYS).name());
+                reaches.write(json.key("reach"), &partition);
             });
         }
     }

@@ -14,7 +14,7 @@ impl Dataset for License {
     const KEY: &'static str = "license_id";
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
-        "record_id", "state", "source", "license_id", "source_id", "number", "number_raw", "number_normalized", "board", "profession", "profession_raw", "license_class", "classifications",
+        "record_id", "state", "source", "license_id", "source_id", "number", "number_raw", "number_normalized", "board", "profession", "profession_raw", "profession_basis?", "license_class", "classifications",
         "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix", "business_name", "dba", "principals",
         "status", "status_raw", "status_basis", "secondary_status_raw", "evidence", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "suspended_date",
         "city", "address_state", "zip", "county", "phone", "bond_surety", "bond_amount", "bond_effective_date", "bond_expiration_date", "bond_cancelled_date",

@@ -55,7 +55,7 @@ impl WithActions<'_> {
     /// Writes the members of a license but its provenance.
     pub fn write(&self, json: &mut Json) {
         let license = &self.license;
-        license.members(json, &["license_id", "number", "number_raw", "state", "board", "profession", "profession_raw", "license_class"]);
+        license.members(json, &["license_id", "number", "number_raw", "state", "board", "profession", "profession_raw", "profession_basis", "license_class"]);
         json.key("classifications").array(|json| {
             for text in license.texts("classifications") {
                 let (code, description) = text.split_once('=').map_or((text, None), |(code, description)| (code, Some(description)));

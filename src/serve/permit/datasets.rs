@@ -15,8 +15,8 @@ impl Dataset for Permit {
     const KEY: &'static str = "permit_id";
     #[rustfmt::skip]
     const COLUMNS: &'static [&'static str] = &[
-        "record_id", "jurisdiction", "jurisdiction_name", "permit_id", "state", "permit_number", "type", "type_raw", "sub_type_raw", "work_class", "work_class_raw", "property_class", "property_class_raw",
-        "description", "status", "status_detail", "status_raw", "status_date", "applied_date", "issued_date", "completed_date", "expires_date", "job_value", "fees", "square_feet",
+        "record_id", "jurisdiction", "jurisdiction_name", "permit_id", "state", "permit_number", "type", "type_raw", "sub_type_raw", "type_basis?", "work_class", "work_class_raw", "property_class", "property_class_raw",
+        "description", "status", "status_detail", "status_raw", "status_basis?", "status_date", "applied_date", "issued_date", "completed_date", "expires_date", "job_value", "fees", "square_feet",
         "housing_units", "renewals", "line1", "line2", "city", "address_state", "zip", "address_normalized", "address_key", "lat", "lon", "parcel_scheme", "parcel", "property_id", "tags",
         "source_url", "validation_status", "warnings",
     ];

@@ -8,6 +8,9 @@ use crate::place::reach::Reaches;
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 
+/// For so long a list may have no new permit without a question: a small city has weeks without one.
+const QUIET_DAYS: i64 = 30;
+
 impl Permits {
     /// Writes the lists by jurisdiction; each with whom it reaches.
     pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
@@ -23,7 +26,9 @@ impl Permits {
                 json.key("last_date").optional_text(days.map(|(_, last)| days::date(last).to_string()).as_deref());
                 json.key("kinds").texts(list.types.iter().map(String::as_str));
                 json.key("gaps").texts(gaps(list, self.with_license_numbers.contains(id)).iter().map(String::as_str));
-                reaches.write(json.key("reach"), &[("jurisdiction", id)]);
+                let partition = [("jurisdiction", id.as_str())];
+                json.key("freshness").text(reaches.freshness(&partition, days.map(|(_, last)| days::date(last)), QUIET_DAYS).name());
+                reaches.write(json.key("reach"), &partition);
             });
         }
     }

@@ -20,7 +20,7 @@ pub fn write(json: &mut Json, call: &Call<'_>, permit: &Record<'_, Permit>, part
         });
         #[rustfmt::skip]
         permit.members(json, &[
-            "type", "type_raw", "sub_type_raw", "work_class", "work_class_raw", "property_class", "property_class_raw", "description", "status", "status_detail", "status_raw", "status_date",
+            "type", "type_raw", "sub_type_raw", "type_basis", "work_class", "work_class_raw", "property_class", "property_class_raw", "description", "status", "status_detail", "status_raw", "status_basis", "status_date",
             "applied_date", "issued_date", "completed_date", "expires_date",
         ]);
         json.key("is_expired").optional_flag(is_expired(call, permit));

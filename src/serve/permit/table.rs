@@ -145,7 +145,8 @@ impl Builder {
             }
             list.permits += 1;
             self.of_part.insert(hash(&[ids.at(index)]), row);
-            self.by_number.add(&[&license_number::display(numbers.at(index))], row);
+            let key = ids.at(index).split_once(':').map_or(ids.at(index), |(_, key)| key);
+            self.by_number.add(&[&license_number::display(numbers.get(index).unwrap_or(key))], row);
             if let Some(property) = properties.get(index) {
                 self.by_property.add(&[&property.to_ascii_lowercase()], row);
             }

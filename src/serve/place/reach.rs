@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
+
 use crate::json::Json;
+use crate::release::freshness::{Freshness, freshness_of_task};
 use crate::release::loaded::Release;
 use crate::release::part_reader::PartReader;
 use crate::release::table::Table;
@@ -57,44 +60,90 @@ impl Population {
         (states.len() == STATES).then(|| states.iter().sum())
     }
 
-    /// Writes how many people live in some areas, each counted once, and how many of the areas the estimates lack.
-    pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
+    /// The areas that are in no other of them, and their people, as far as the estimates have them.
+    fn counted<'a>(&self, areas: &BTreeSet<&'a str>) -> Vec<(&'a str, Option<i64>)> {
         let is_inside = |code: &str| code != "us" && (areas.contains("us") || (code.len() > 2 && areas.contains(&code[..2])));
-        let counted: Vec<&str> = areas.iter().copied().filter(|code| !is_inside(code)).collect();
         let of_area = |code: &str| if code == "us" { self.country() } else { self.people(code) };
-        let known: Vec<i64> = counted.iter().filter_map(|code| of_area(code)).collect();
+        areas.iter().copied().filter(|code| !is_inside(code)).map(|code| (code, of_area(code))).collect()
+    }
+
+    /// Writes how many people live in areas, and which share of the country's that is.
+    fn write_people(&self, json: &mut Json, counted: &[(&str, Option<i64>)]) -> Option<i64> {
+        let known: Vec<i64> = counted.iter().filter_map(|(_, people)| *people).collect();
         let people: Option<i64> = (!known.is_empty()).then(|| known.iter().sum());
         let share = people.zip(self.country()).map(|(people, all)| (people as f64 / all as f64 * SHARE_STEPS).round() / SHARE_STEPS);
+        json.key("population").optional_integer(people);
+        json.key("population_share").value(&share);
+        people
+    }
+
+    /// Writes how many people live in some areas, each counted once, and how many of the areas the estimates lack.
+    pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
+        let counted = self.counted(areas);
         json.object(|json| {
             json.key("areas").array(|json| {
-                for code in &counted {
+                for (code, people) in &counted {
                     json.object(|json| {
                         json.key("geoid").text(code);
                         json.key("name").optional_text(self.areas.get(*code).map(|(name, _)| name.as_str()));
-                        json.key("population").optional_integer(of_area(code));
+                        json.key("population").optional_integer(*people);
                     });
                 }
             });
-            json.key("population").optional_integer(people);
-            json.key("population_share").value(&share);
+            let people = self.write_people(json, &counted);
             json.key("population_year").value(&people.and(self.year));
-            json.key("areas_without_estimate").count((counted.len() - known.len()) as u64);
+            json.key("areas_without_estimate").count(counted.iter().filter(|(_, people)| people.is_none()).count() as u64);
+        });
+    }
+
+    /// Writes how many builds were made from layouts that somebody has seen in the publisher's records, and how many from documentation alone, each with the
+    /// people whom they reach. Builds of earlier versions, which do not say, were made from files.
+    pub fn write_by_layout(&self, json: &mut Json, tasks: &[&TaskEntry]) {
+        json.object(|json| {
+            for (name, are_documented) in [("seen", false), ("documented", true)] {
+                let is_of_it = |task: &&TaskEntry| task.is_of_documented_layout() == are_documented;
+                let of_it: Vec<&TaskEntry> = tasks.iter().copied().filter(is_of_it).collect();
+                json.key(name).object(|json| {
+                    json.key("lists").count(of_it.len() as u64);
+                    self.write_people(json, &self.counted(&areas(of_it.iter().copied())));
+                });
+            }
         });
     }
 }
 
-/// Whom the lists of a dataset reach.
+/// Whom the lists of a dataset reach, and whether they still move.
 pub struct Reaches<'a> {
     pub release: &'a Release,
     pub dataset: &'a DatasetEntry,
+    pub today: Date,
 }
 
-impl Reaches<'_> {
+/// Cadences after which a list that has not moved is stale, whatever its declaration says of it.
+const CADENCES: i64 = 3;
+
+impl<'a> Reaches<'a> {
+    fn tasks(&self, partition: &[(&str, &str)]) -> impl Iterator<Item = (&'a str, &'a TaskEntry)> {
+        let is_of = |part: &&Part| partition.iter().all(|(column, value)| part.partition.get(*column).is_some_and(|known| known == value));
+        let parts: Vec<&'a Part> = self.dataset.parts.iter().filter(is_of).collect();
+        let (release, tasks): (&'a Release, BTreeSet<&'a str>) = (self.release, parts.into_iter().map(|part| part.task_id.as_str()).collect());
+        tasks.into_iter().filter_map(move |task_id| Some((task_id, release.manifest.tasks.get(task_id)?)))
+    }
+
+    /// How old a list is: the oldest of its builds; stale at least, where its last record is of a day three cadences ago, and longer ago than such a
+    /// list may have no new one.
+    pub fn freshness(&self, partition: &[(&str, &str)], last_day: Option<Date>, quiet_days: i64) -> Freshness {
+        let of_build = |(task_id, task): (&str, &TaskEntry)| {
+            let by_file = freshness_of_task(&self.release.manifest, task_id, self.today);
+            let age = last_day.and_then(|day| self.today.since(day).ok()).map_or(0, |span| i64::from(span.get_days()));
+            if age > (CADENCES * task.cadence_days).max(quiet_days) { by_file.max(Freshness::Stale) } else { by_file }
+        };
+        self.tasks(partition).map(of_build).max().unwrap_or(Freshness::Expired)
+    }
+
     /// Writes whom the records of a partition reach, which is given by columns and their values.
     pub fn write(&self, json: &mut Json, partition: &[(&str, &str)]) {
-        let is_of = |part: &&Part| partition.iter().all(|(column, value)| part.partition.get(*column).is_some_and(|known| known == value));
-        let tasks = self.dataset.parts.iter().filter(is_of).filter_map(|part| self.release.manifest.tasks.get(&part.task_id));
-        Population::of(self.release).write(json, &areas(tasks));
+        Population::of(self.release).write(json, &areas(self.tasks(partition).map(|(_, task)| task)));
     }
 }
 

@@ -5,6 +5,7 @@ use super::periods::add_fiscal_periods_notice;
 use super::periods::add_stated_periods_notice;
 use super::periods::fiscal_years;
 use super::periods::known_at;
+use super::succession::Successions;
 use super::tables::REGISTRANTS;
 use super::units::unit_of;
 use crate::sec::tables::SecTables;
@@ -86,6 +87,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = describe(call, period);
     let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
     add_stated_periods_notice(&mut meta, &stated.filter(|stated| !stated.is_empty()).collect::<Vec<_>>());
+    if found.iter().any(|series| series.figures.is_empty()) {
+        Successions::of(call, company.cik).await?.add_notice(&mut meta);
+    }
     let missing = bucket.iter().flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
     let missing: BTreeSet<String> = missing.collect();
     if !missing.is_empty() {

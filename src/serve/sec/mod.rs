@@ -30,6 +30,7 @@ pub mod registrants;
 mod reports;
 mod search;
 mod statements;
+pub mod succession;
 pub mod tables;
 mod units;
 mod value_table;

@@ -19,6 +19,7 @@ use crate::sec::financials::read;
 use crate::sec::periods::{ANNUAL, QUARTERLY};
 use crate::sec::profile_table::{ProfileTable, ReportColumns};
 use crate::sec::registrants::UNKNOWN;
+use crate::sec::succession::Successions;
 use crate::sec::tables::{REGISTRANTS, VALUES};
 use crate::sec::value_table::ValueTable;
 use pubdata_core::ids::Cik;
@@ -47,6 +48,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let found = bucket.as_ref().and_then(|bucket| Some((bucket, bucket.table.find(cik)?)));
     let (bucket, row) = found.ok_or_else(|| Problem::of_field(Code::NotFound, "cik", format!("no registrant with the CIK {cik} is published")))?;
     let values = sec.values.about(call.reader(), cik).await?;
+    let successions = Successions::of(call, cik).await?;
     let table = &bucket.table;
     json.object(|json| {
         json.key("cik").text(&cik.to_string());
@@ -59,6 +61,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             write_reports(json.key("quarterly"), &table.quarterly, row);
             json.key("missing").integer(table.missing_filings.value(row));
         });
+        successions.write(json.key("successions"), call);
         json.key("metrics_available").array(|json| write_metrics(call, json, cik, values.as_ref()));
         let provenance = ProvenanceWriter::new(&call.release.manifest, REGISTRANTS, bucket.part);
         let status = table.text("validation_status", row).unwrap_or_default();
@@ -71,6 +74,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         "FISCAL_YEAR_END_IS_A_HINT",
         "fiscal_year_end is that of the last report; years of 52 or 53 weeks end on other days. Figures carry their own period_end.",
     );
+    successions.add_notice(&mut meta);
     if table.address_withheld.value(row) {
         meta.notice("ADDRESS_WITHHELD", "Street, city and postal code may be a person's and are not published.");
     }

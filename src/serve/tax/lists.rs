@@ -19,6 +19,7 @@ impl TaxTables {
                 json.key("last_date").null();
                 json.key("kinds").texts([rules.coverages.at(row), rules.methods.at(row)]);
                 json.key("gaps").texts(rules.local_notes.get(row));
+                json.key("freshness").null();
                 population.write(json.key("reach"), &state::fips(code).into_iter().collect());
             });
         }

@@ -11,4 +11,5 @@ mod permits;
 mod sec;
 mod server;
 mod tax;
+mod words;
 mod zip;

@@ -191,7 +191,7 @@ fn figures_of_the_real_permits_are_those_of_the_files() {
     assert_eq!(texts(seattle, "issued_date").count(), column(&header, &records, "IssuedDate").count());
     let total: i64 = column(&header, &records, "EstProjectCost").map(cents).sum();
     assert_eq!(texts(seattle, "job_value").map(cents).sum::<i64>(), total);
-    assert_eq!(published.warnings["permit.seattle"], BTreeMap::from([("bad_zip".to_owned(), 1)]));
+    assert_eq!(published.warnings["permit.seattle"], BTreeMap::from([("bad_zip".to_owned(), 1), ("completed_before_issued".to_owned(), 1)]));
 
     // Chicago: the same, with dates and money in the city's form.
     let (header, records) = read(&folder.join("chicago_Building_Permits.csv"));
@@ -238,7 +238,7 @@ fn persons_of_the_real_permits_are_not_named() {
     let is_trade = |party: &Value| matches!(party["role"].as_str().unwrap(), "contractor" | "architect" | "engineer" | "expediter");
     let others = || published.parties.iter().filter(|party| !is_trade(party));
     let named: BTreeSet<&str> = others().filter_map(|party| party["name"].as_str()).collect();
-    assert!(others().count() > 3_000 && named.len() > 500, "{} {}", others().count(), named.len());
+    assert!(others().count() > 2_000 && named.len() > 500, "{} {}", others().count(), named.len());
 
     // New York says which owners are individuals; some write the name of their company all the same, which others write too.
     let (header, records) = read(&folder.join("nyc_dob_permit_issuance_2024_subset.csv"));

@@ -147,6 +147,7 @@ fn source_rows(vintage_year: Option<i32>) -> BTreeMap<String, SourceRows> {
 
 fn task(draft: &Draft, vintage_year: Option<i32>) -> TaskEntry {
     TaskEntry {
+        meaning_lost: BTreeMap::new(),
         source_rows: source_rows(vintage_year),
         pipeline_id: if vintage_year.is_some() { "test.metrics".to_owned() } else { "test.places".to_owned() },
         partition: vintage_year.iter().map(|year| ("vintage".to_owned(), year.to_string())).collect(),

@@ -2,6 +2,7 @@
 
 mod data_census_gov;
 mod encodings;
+mod fewest_cells;
 mod fixed_width;
 mod hash_partitioner;
 mod hostile;

@@ -102,6 +102,7 @@ fn quarantine(inputs: &pubdata_core::provenance::Inputs, dataset_id: &str, task_
 
 fn entry(inputs: &pubdata_core::provenance::Inputs, seed: &str) -> TaskEntry {
     TaskEntry {
+        meaning_lost: BTreeMap::new(),
         source_rows: BTreeMap::new(),
         pipeline_id: "test.things".to_owned(),
         partition: BTreeMap::new(),

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use polars::prelude::{DataFrame, DataType, NamedFrom, Series, df};
 use pubdata_build::publish::{Build, BuiltTable, Committed, Contribution, RowsAre, commit, stage};
-use pubdata_core::contract::{Column, ColumnType, Contract, Contracts, Physical};
+use pubdata_core::contract::{Column, ColumnType, Contract, Contracts, Physical, Words};
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::provenance::{Inputs, Obtained, Snapshot};
@@ -26,6 +26,7 @@ pub const NOW: &str = "2026-01-02T03:04:05Z";
 
 fn column(name: &str, physical: Physical, nullable: bool) -> Column {
     let column_type = ColumnType {
+        words: Words::default(),
         physical,
         description: String::new(),
         precision: 6,
@@ -37,7 +38,7 @@ fn column(name: &str, physical: Physical, nullable: bool) -> Column {
         max: None,
         unit: None,
     };
-    Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new() }
+    Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new(), coded_from: None }
 }
 
 /// `test.place`, one folder per year, with a column of every physical type.
@@ -131,6 +132,7 @@ pub fn build(year: i32, content: &str, frame: DataFrame) -> Build {
     let inputs = inputs(content);
     let (declaration_hash, contracts_hash) = (Digest::of(b"declaration"), Digest::of(b"contracts"));
     let entry = TaskEntry {
+        meaning_lost: BTreeMap::new(),
         source_rows: BTreeMap::new(),
         pipeline_id: "test.places".to_owned(),
         partition: BTreeMap::from([("vintage".to_owned(), year.to_string())]),

@@ -124,6 +124,7 @@ pub fn lines(frame: &DataFrame) -> Vec<String> {
 
 pub fn expectations() -> Expectations {
     Expectations {
+        words: BTreeMap::new(),
         min_rows: 0,
         max_rows: 1000,
         max_shrink_percent: 5.0,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Declarations;
 use pubdata_core::provenance::SourceRows;
 use pubdata_run::ExitCode;
@@ -81,7 +82,10 @@ pub async fn publish(case: &Case) -> Published {
         settings.fetch.secret = |_| Some("a-key".to_owned());
     }
     let report = run_here(&settings).await;
-    assert_eq!(report.exit_code, ExitCode::Ok, "{report:#?}");
+    // Most lists have a word that nobody knows, on purpose.
+    let is_of_words = |finding: &SourceFinding| ["unknown_words", "meaning_lost", "empty_column"].contains(&finding.code.as_str());
+    let needs_nobody = report.tasks.iter().all(|task| !task.is_above_warning_level && task.late_since.is_none() && task.findings.iter().all(is_of_words));
+    assert!([ExitCode::Ok, ExitCode::Quarantined].contains(&report.exit_code) && needs_nobody, "{report:#?}");
     let release = settings.home.root().join("releases").join(report.release_id.unwrap().as_str());
     let source_rows = report.tasks.into_iter().map(|task| (task.task_id, task.source_rows)).collect();
     let of_records = |folder: &PathBuf| !folder.ends_with("declarations");

@@ -34,6 +34,7 @@ mod unknown_values;
 mod verify;
 mod views;
 mod why;
+mod words;
 
 /// The task that most tests change.
 /// The families of places, for tests that look at no others: areas, schools, ZIP codes.

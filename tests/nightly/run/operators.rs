@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::ACS_2023;
 use super::changed_sources::with_cell;
+use super::{ACS_2023, GEOGRAPHY};
 use pubdata_testing::{Place, only_member};
 
 const DIRECTORY: &str = "ccd_sch_029_2526_w_0a_050626.zip";
@@ -109,7 +109,7 @@ fn a_setting_that_is_none_is_named_with_the_file_before_anything_is_done() {
 /// The publisher drops more than the declared share of its rows and bytes: one word takes both, for one run, of that task.
 #[test]
 fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let (name, text) = only_member(&place.file(DIRECTORY));
     // Those that are left all have a geocode: no other rule is broken.
     let geocoded = only_member(&place.file(EDGE)).1;
@@ -156,7 +156,7 @@ fn what_blocked_a_task_is_accepted_by_its_rule_for_one_run() {
 /// A code that nobody declared blocks by itself; taken as it is, its records are set aside, and the release can be made again.
 #[test]
 fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_the_file() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     const SCHOOL: &str = "geo.school:010000500870";
     let before = place.run(&["--force", SCHOOLS]).expect(0);
     let good = std::fs::read(place.file(DIRECTORY)).unwrap();
@@ -191,7 +191,7 @@ fn a_finding_that_blocks_is_accepted_by_its_name_and_outlasts_a_night_without_th
 
 #[test]
 fn a_quiet_run_prints_nothing_when_all_is_well_and_what_needs_a_person_otherwise() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     let mirror = place.mirror();
     let run = || place.pubdata(&["run", "--quiet", "--mirror", mirror.to_str().unwrap()]);
     let quiet = run().expect(0);
@@ -214,7 +214,7 @@ fn mistakes_on_the_command_line_are_json_when_asked_for() {
 
 #[test]
 fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told() {
-    let place = Place::published();
+    let place = Place::published_with(GEOGRAPHY);
     assert!(place.pubdata(&["status"]).expect(0).stdout.starts_with("nothing needs a person\n"));
     std::fs::remove_dir_all(place.home().join("state/partial")).ok();
     std::fs::write(place.home().join("state/partial"), "a file").unwrap();

@@ -12,6 +12,8 @@ BusinessEntityStatus: TypeAlias = Literal["active", "good_standing", "delinquent
 
 BusinessEntityType: TypeAlias = Literal["corporation", "nonprofit_corporation", "professional_corporation", "benefit_corporation", "llc", "professional_llc", "lp", "llp", "lllp", "general_partnership", "cooperative", "trust", "bank", "sole_proprietorship", "trade_name", "reservation", "other", "unknown"]
 
+BusinessEntityTypeBasis: TypeAlias = Literal["declared", "shared_vocabulary"]
+
 BusinessIdentifierScheme: TypeAlias = Literal["state_entity_number", "tx_comptroller_number", "cik"]
 
 BusinessNameType: TypeAlias = Literal["legal", "former", "assumed", "home_state"]
@@ -42,7 +44,7 @@ DatasetPartitionEvidenceKind: TypeAlias = Literal["file", "excerpt", "documented
 
 DatasetPartitionLayoutEvidence: TypeAlias = Literal["file", "documented", "confirmed"]
 
-DatasetRuleRule: TypeAlias = Literal["exactly_one_of", "all_or_none", "present_iff", "present_unless", "range_where", "sum_within"]
+DatasetRuleRule: TypeAlias = Literal["exactly_one_of", "all_or_none", "present_iff", "present_unless", "range_where", "in_order", "sum_within"]
 
 DatasetRuleSeverity: TypeAlias = Literal["warning", "quarantine"]
 
@@ -98,7 +100,7 @@ LicenseEvidence: TypeAlias = Literal["registry", "self_reported"]
 
 LicenseProfession: TypeAlias = Literal["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "architect", "engineer", "land_surveyor", "real_estate_broker", "real_estate_salesperson", "appraiser", "cosmetologist", "barber", "accountant", "attorney", "physician", "physician_assistant", "nurse_rn", "nurse_lpn", "nurse_aprn", "dentist", "dental_hygienist", "pharmacist", "physical_therapist", "chiropractor", "psychologist", "counselor", "social_worker", "veterinarian", "optometrist", "massage_therapist", "insurance_producer", "security_guard", "private_investigator", "funeral_director", "home_inspector", "tow_operator", "elevator", "boiler", "municipal_business", "other", "unknown"]
 
-LicenseStatus: TypeAlias = Literal["active", "expired", "inactive", "suspended", "revoked", "surrendered", "probation", "pending", "retired", "deceased", "unknown"]
+LicenseStatus: TypeAlias = Literal["active", "expired", "inactive", "suspended", "revoked", "surrendered", "probation", "pending", "retired", "deceased", "cancelled", "closed", "void", "unknown"]
 
 LicenseWorkersCompCoverage: TypeAlias = Literal["policy", "exempt", "none", "unknown"]
 
@@ -190,7 +192,7 @@ StatementLineNullReason: TypeAlias = Literal["not_reported"]
 
 StatementsCurrency: TypeAlias = Literal["USD"]
 
-StatusBasis: TypeAlias = Literal["source", "derived_from_expiration", "implied_by_dataset"]
+StatusBasis: TypeAlias = Literal["source", "shared_vocabulary", "derived_from_expiration", "implied_by_dataset"]
 
 TaxBatch: TypeAlias = "list[TaxBatchItem]"
 
@@ -265,6 +267,7 @@ class Business(TypedDict):
     entity_id: str
     entity_number: str
     entity_type: BusinessEntityType
+    entity_type_basis: BusinessEntityTypeBasis | None
     entity_type_raw: str | None
     formation_date: str | None
     identifiers: list[BusinessIdentifier]
@@ -323,6 +326,7 @@ class BusinessMatch(TypedDict):
     entity_id: str
     entity_number: str
     entity_type: BusinessEntityType
+    entity_type_basis: BusinessEntityTypeBasis | None
     entity_type_raw: str | None
     formation_date: str | None
     is_foreign: bool | None
@@ -553,6 +557,7 @@ class Company(TypedDict):
     sic_description: str | None
     state_of_incorporation: str | None
     state_of_incorporation_name: str | None
+    successions: list[CompanySuccession]
     tickers: list[CompanyTicker]
     website: str | None
 
@@ -619,6 +624,13 @@ class CompanyMetricsAvailable(TypedDict):
 class CompanyNameMatch(TypedDict):
     score: float
     type: CompanyNameMatchType
+
+
+class CompanySuccession(TypedDict):
+    accession_number: str
+    filed_date: str
+    form: str
+    primary_document_url: str | None
 
 
 class CompanyTicker(TypedDict):
@@ -717,6 +729,7 @@ class Contractor(TypedDict):
     permits: list[PermitOfContractor]
     phone: str | None
     profession: LicenseProfession
+    profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
     provenance: RecordProvenance
     secondary_status_raw: str | None
@@ -914,6 +927,7 @@ class Dataset(TypedDict):
     title: str | None
     validation_status: ValidationStatus
     warnings: dict[str, int]
+    words: list[KnownWords]
 
 
 class DatasetAnswer(TypedDict):
@@ -980,6 +994,7 @@ class DatasetCoverage(TypedDict):
     quarantined: dict[str, int]
     quarantined_rows: int
     reach: Reach
+    reach_by_layout: DatasetCoverageReachByLayout
     rows: int
     schema_version: str
     source_date: str | None
@@ -989,6 +1004,7 @@ class DatasetCoverage(TypedDict):
     validation_status: ValidationStatus
     vintages: list[Vintage]
     warnings: dict[str, int]
+    words: list[KnownWords]
 
 
 class DatasetCoverageGeographyType(TypedDict):
@@ -998,6 +1014,7 @@ class DatasetCoverageGeographyType(TypedDict):
 
 class DatasetCoverageList(TypedDict):
     first_date: str | None
+    freshness: Freshness | None
     gaps: list[str]
     kinds: list[str]
     last_date: str | None
@@ -1006,6 +1023,12 @@ class DatasetCoverageList(TypedDict):
     reach: Reach
     records: int
     state: str
+
+
+class DatasetCoverageReachByLayout(TypedDict):
+    """Builds whose layout was seen in records of the publisher, and builds whose layout is known from documentation alone, with the people in their areas."""
+    documented: ReachOfLists
+    seen: ReachOfLists
 
 
 class DatasetCoverageSourceRow(TypedDict):
@@ -1514,6 +1537,21 @@ class KeyListAnswer(TypedDict):
     meta: Meta
 
 
+class KnownWords(TypedDict):
+    column: str
+    commonest_unknown: list[KnownWordsCommonestUnknown]
+    is_meaning_lost: bool
+    known_share: float
+    rows: int
+    task_id: str
+    unknown_rows: int
+
+
+class KnownWordsCommonestUnknown(TypedDict):
+    rows: int
+    word: str
+
+
 class License(TypedDict):
     address: LicenseAddress | None
     board: str
@@ -1533,6 +1571,7 @@ class License(TypedDict):
     number_raw: str
     phone: str | None
     profession: LicenseProfession
+    profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
     provenance: RecordProvenance
     secondary_status_raw: str | None
@@ -1606,6 +1645,7 @@ class LicenseMatch(TypedDict):
     number_raw: str
     phone: str | None
     profession: LicenseProfession
+    profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
     provenance: RecordProvenance
     secondary_status_raw: str | None
@@ -1793,7 +1833,7 @@ class Permit(TypedDict):
     jurisdiction: PermitJurisdiction
     parcel: PermitParcel | None
     permit_id: str
-    permit_number: str
+    permit_number: str | None
     property_class: PermitPropertyClass | None
     property_class_raw: str | None
     property_id: str | None
@@ -1802,6 +1842,7 @@ class Permit(TypedDict):
     source_url: str | None
     square_feet: float | None
     status: PermitStatus
+    status_basis: BusinessEntityTypeBasis | None
     status_date: str | None
     status_detail: str | None
     status_raw: str | None
@@ -1809,6 +1850,7 @@ class Permit(TypedDict):
     tags: list[PermitTags]
     tags_basis: PermitTagsBasis
     type: PermitType
+    type_basis: BusinessEntityTypeBasis | None
     type_raw: str | None
     warnings: list[str]
     work_class: PermitWorkClass | None
@@ -1863,7 +1905,7 @@ class PermitOfContractor(TypedDict):
     jurisdiction: PermitJurisdiction
     parcel: PermitParcel | None
     permit_id: str
-    permit_number: str
+    permit_number: str | None
     property_class: PermitPropertyClass | None
     property_class_raw: str | None
     property_id: str | None
@@ -1872,6 +1914,7 @@ class PermitOfContractor(TypedDict):
     source_url: str | None
     square_feet: float | None
     status: PermitStatus
+    status_basis: BusinessEntityTypeBasis | None
     status_date: str | None
     status_detail: str | None
     status_raw: str | None
@@ -1879,6 +1922,7 @@ class PermitOfContractor(TypedDict):
     tags: list[PermitTags]
     tags_basis: PermitTagsBasis
     type: PermitType
+    type_basis: BusinessEntityTypeBasis | None
     type_raw: str | None
     warnings: list[str]
     work_class: PermitWorkClass | None
@@ -2000,6 +2044,12 @@ class ReachArea(TypedDict):
     geoid: str
     name: str | None
     population: int | None
+
+
+class ReachOfLists(TypedDict):
+    lists: int
+    population: int | None
+    population_share: float | None
 
 
 class Receipt(TypedDict):

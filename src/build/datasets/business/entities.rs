@@ -14,9 +14,11 @@ use super::source_fields;
 use super::texts::{Texts, constant, state, strings};
 use crate::datasets::Context;
 use crate::datasets::context::finding;
+use crate::datasets::placeholders::PLACEHOLDER;
+use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, UNKNOWN, unknown_value};
 use crate::normalise::{Day, Rejects, day_from_pattern, pointers, without_time};
 use pubdata_core::canonical;
-use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::contract::{LIST_SEPARATOR, Words};
 use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
@@ -44,8 +46,11 @@ pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows) -> 
         bucket: context.bucket(),
         texts: Texts(&frame),
         height: frame.height(),
+        status_words: context.words(ENTITY, "status"),
+        type_words: context.words(ENTITY, "entity_type"),
         rejects: Rejects::new(frame.height()),
         warnings: Vec::new(),
+        unknown_values: vec![Vec::new(); frame.height()],
     };
     let numbers = reader.numbers();
     let names = reader.names();
@@ -115,9 +120,13 @@ struct Reader<'f> {
     bucket: &'f str,
     texts: Texts<'f>,
     height: usize,
+    status_words: &'f Words,
+    type_words: &'f Words,
     rejects: Rejects,
     /// Row, code and detail.
     warnings: Vec<(usize, &'static str, String)>,
+    /// By row, the texts whose meaning is not known, behind the name of their column.
+    unknown_values: Vec<Vec<String>>,
 }
 
 impl<'f> Reader<'f> {
@@ -191,6 +200,7 @@ impl<'f> Reader<'f> {
         columns.extend(self.agent()?);
         columns.push(self.officers_complete());
         columns.extend(self.last_report());
+        columns.push(strings("unknown_values", self.unknown_values.iter().map(|values| Some(values.join(LIST_SEPARATOR)))));
         Ok(columns)
     }
 
@@ -240,32 +250,53 @@ impl<'f> Reader<'f> {
 
     fn statuses(&mut self) -> [Column; 3] {
         let raw = self.texts.copied("status", "status_raw");
-        let basis = if self.settings.implied_status.is_some() { "implied_by_dataset" } else { "source" };
+        let settings = self.settings;
         let mut statuses = Vec::with_capacity(self.height);
+        let mut bases = Vec::with_capacity(self.height);
         for row in 0..self.height {
             let text = self.texts.cell("status", row);
-            let known = self.settings.implied_status.as_deref().or_else(|| text.and_then(|text| self.settings.statuses.get(text)).map(String::as_str));
+            let declared = || Some((text.and_then(|text| settings.statuses.get(text))?.as_str(), "source"));
+            let shared = || Some((self.status_words.get(text?)?, SHARED_VOCABULARY));
+            let known = match &settings.implied_status {
+                Some(implied) => Some((implied.as_str(), "implied_by_dataset")),
+                None => declared().or_else(shared),
+            };
             if known.is_none() {
-                self.warnings.push((row, "unmapped_status", format!("status `{}` is not in the table", text.unwrap_or_default())));
+                self.note_unknown(row, "unmapped_status", "status", text);
             }
-            statuses.push(Some(known.unwrap_or("unknown")));
+            let (status, basis) = known.filter(|(status, _)| !status.is_empty()).unwrap_or((UNKNOWN, "source"));
+            statuses.push(Some(status));
+            bases.push(Some(basis));
         }
-        [strings("status", statuses.into_iter()), raw, constant("status_basis", basis, self.height)]
+        [strings("status", statuses.into_iter()), raw, strings("status_basis", bases.into_iter())]
+    }
+
+    /// Notes a text of a coded column that neither the registry's own table nor the shared vocabulary knows.
+    fn note_unknown(&mut self, row: usize, code: &'static str, column: &str, text: Option<&str>) {
+        let named = column.replace('_', " ");
+        self.warnings.push((row, code, format!("{named} `{}` is not in the table", text.unwrap_or_default())));
+        self.unknown_values[row].extend(text.map(|text| unknown_value(column, text)));
     }
 
     /// Legal form, and where the entity was formed.
-    fn types(&mut self) -> [Column; 4] {
+    fn types(&mut self) -> [Column; 5] {
         let home = self.settings.state.as_str();
+        let settings = self.settings;
         let mut types = Vec::with_capacity(self.height);
+        let mut bases = Vec::with_capacity(self.height);
         let mut jurisdictions = Vec::with_capacity(self.height);
         let mut is_foreign = Vec::with_capacity(self.height);
         for row in 0..self.height {
             let raw = self.texts.cell("entity_type", row);
-            let known = raw.and_then(|raw| self.settings.entity_types.get(raw));
-            if known.is_none() {
-                self.warnings.push((row, "unmapped_type", format!("entity type `{}` is not in the table", raw.unwrap_or_default())));
+            let known = raw.and_then(|raw| settings.entity_types.get(raw));
+            let shared = || Some((self.type_words.get(raw?)?, SHARED_VOCABULARY));
+            let coded = known.map(|known| (known.value.as_str(), DECLARED)).or_else(shared);
+            if coded.is_none() {
+                self.note_unknown(row, "unmapped_type", "entity_type", raw);
             }
-            types.push(Some(known.map_or("unknown", |known| known.value.as_str())));
+            let coded = coded.filter(|(value, _)| !value.is_empty() && *value != UNKNOWN);
+            types.push(Some(coded.map_or(UNKNOWN, |(value, _)| value)));
+            bases.push(coded.map(|(_, basis)| basis));
             let stated = self.texts.cell("jurisdiction", row).map(state);
             // A postal code says whether it is another state; other texts (`OC`, names of countries) are not read.
             let by_state = || stated.as_deref().filter(|text| canonical::state::name(text).is_some()).map(|text| text != home);
@@ -277,6 +308,7 @@ impl<'f> Reader<'f> {
         [
             strings("entity_type", types.into_iter()),
             self.texts.copied("entity_type", "entity_type_raw"),
+            strings("entity_type_basis", bases.into_iter()),
             strings("jurisdiction_of_formation", jurisdictions.into_iter()),
             is_foreign.into_iter().collect::<BooleanChunked>().with_name("is_foreign".into()).into_column(),
         ]
@@ -290,9 +322,14 @@ impl<'f> Reader<'f> {
     }
 
     /// The registered agent. The street is published only of organisations that are named as such: registries also list persons as organisations.
-    fn agent(&self) -> Result<Vec<Column>> {
+    fn agent(&mut self) -> Result<Vec<Column>> {
         let agents = PartyColumns::new(&self.texts, "agent");
-        let found: Vec<_> = (0..self.height).map(|row| agents.party(self.settings, row, None)).collect();
+        let mut found: Vec<_> = (0..self.height).map(|row| agents.party(self.settings, row, None)).collect();
+        for (row, agent) in found.iter_mut().enumerate() {
+            if let Some(placeholder) = agent.take_if(|agent| agent.is_placeholder()) {
+                self.warnings.push((row, PLACEHOLDER, format!("agent_name is `{}`, which stands for nobody", placeholder.name)));
+            }
+        }
         let is_organization: BooleanChunked =
             found.iter().map(|agent| agent.as_ref().is_some_and(|agent| agent.kind == Some(ORGANIZATION) && has_designator(&agent.name))).collect();
         let mut columns = vec![
@@ -333,4 +370,79 @@ impl<'f> Reader<'f> {
 fn only_where(column: &Column, mask: &BooleanChunked) -> Result<Column> {
     let cells = column.str()?.iter().zip(mask.iter()).map(|(cell, is_kept)| cell.filter(|_| is_kept == Some(true)));
     Ok(cells.collect::<StringChunked>().with_name(column.name().clone()).into_column())
+}
+
+#[cfg(test)]
+mod tests {
+    use pubdata_core::contract::normalized_word;
+
+    use super::*;
+
+    const SETTINGS: &str = r#"
+state = "CO"
+source_id = "s"
+entities = ["business.s"]
+date_formats = ["MM/DD/YYYY"]
+statuses = { "Good Standing" = "good_standing", "Hold" = "suspended" }
+entity_types = { DLLC = { value = "llc", is_foreign = false } }
+"#;
+
+    fn words(pairs: &[(&str, &str)]) -> Words {
+        serde_json::from_value(pairs.iter().map(|(word, value)| (normalized_word(word), *value)).collect()).unwrap()
+    }
+
+    fn texts(column: &Column) -> Vec<Option<&str>> {
+        column.str().unwrap().iter().collect()
+    }
+
+    #[test]
+    fn the_registrys_own_table_comes_before_the_shared_vocabulary() {
+        let settings: Settings = toml::from_str(SETTINGS).unwrap();
+        let frame = df!(
+            "status" => [Some("GOOD STANDING"), Some("Hold"), Some("Dissolved (Term Expired)"), Some("Zzz"), None],
+            "entity_type" => [Some("DLLC"), Some("Foreign Limited Liability Companies"), Some("N/A"), Some("Zzz"), None],
+        )
+        .unwrap();
+        let mut reader = Reader {
+            settings: &settings,
+            bucket: "0",
+            texts: Texts(&frame),
+            height: frame.height(),
+            status_words: &words(&[("Hold", "pending"), ("Dissolved - Term Expired", "dissolved")]),
+            type_words: &words(&[("foreign limited liability company", "llc"), ("n a", "")]),
+            rejects: Rejects::new(frame.height()),
+            warnings: Vec::new(),
+            unknown_values: vec![Vec::new(); frame.height()],
+        };
+        let [status, _, basis] = reader.statuses();
+        assert_eq!(texts(&status), ["good_standing", "suspended", "dissolved", "unknown", "unknown"].map(Some));
+        assert_eq!(texts(&basis), ["source", "source", "shared_vocabulary", "source", "source"].map(Some));
+        let [entity_type, _, basis, ..] = reader.types();
+        assert_eq!(texts(&entity_type), ["llc", "llc", "unknown", "unknown", "unknown"].map(Some));
+        assert_eq!(texts(&basis), [Some("declared"), Some("shared_vocabulary"), None, None, None]);
+        let unknown: Vec<String> = reader.unknown_values.iter().map(|values| values.join(" ")).collect();
+        assert_eq!(unknown, ["", "", "", "status=Zzz entity_type=Zzz", ""]);
+        assert_eq!(reader.warnings.iter().filter(|(row, ..)| *row == 3).map(|(_, code, _)| *code).collect::<Vec<_>>(), ["unmapped_status", "unmapped_type"]);
+    }
+
+    #[test]
+    fn an_agent_who_is_nobody_is_null_and_reported() {
+        let settings: Settings = toml::from_str(SETTINGS).unwrap();
+        let frame = df!("agent_name" => [Some("** REGISTERED AGENT RESIGNED **"), Some("FAKE AGENTS INC"), None]).unwrap();
+        let none = Words::default();
+        let mut reader = Reader {
+            settings: &settings,
+            bucket: "0",
+            texts: Texts(&frame),
+            height: frame.height(),
+            status_words: &none,
+            type_words: &none,
+            rejects: Rejects::new(frame.height()),
+            warnings: Vec::new(),
+            unknown_values: vec![Vec::new(); frame.height()],
+        };
+        let columns = reader.agent().unwrap();
+        assert_eq!(texts(&columns[0]), [None, Some("FAKE AGENTS INC"), None]);
+        assert_eq!(reader.warnings, [(0, PLACEHOLDER, "agent_name is `** REGISTERED AGENT RESIGNED **`, which stands for nobody".to_owned())]);
+    }
 }

@@ -24,7 +24,7 @@ use settings::Settings;
 const ENTITY: &str = "business.entity";
 const OFFICER: &str = "business.officer";
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 4, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |_| Ok(columns::known()),
@@ -49,7 +49,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     let settings = Settings::read(context.declaration)?;
     let rows = rows::read(context, &settings)?;
     let entities = entities::table(context, &settings, &rows)?;
-    let officers = officers::table(context.bucket(), &settings, &rows, &entities.ids)?;
+    let officers = officers::table(context, &settings, &rows, &entities.ids)?;
     let partition: BTreeMap<String, String> = [("state".to_owned(), settings.state.clone()), ("bucket".to_owned(), context.bucket().to_owned())].into();
     let table = |dataset_id: &str, frame, issues| Table { dataset_id: dataset_id.to_owned(), partition: partition.clone(), frame, issues };
     let (of_entities, of_officers): (Vec<Issue>, Vec<Issue>) =

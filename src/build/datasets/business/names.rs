@@ -7,6 +7,7 @@ use polars::prelude::StringChunked;
 
 use super::settings::Settings;
 use super::texts::Texts;
+use crate::datasets::placeholders::{Holds, is_placeholder};
 use pubdata_core::canonical;
 
 pub(super) const PERSON: &str = "person";
@@ -44,6 +45,13 @@ pub(super) struct Party<'f> {
     pub name: Cow<'f, str>,
     /// Null where the registry does not say it and the name does not show it.
     pub kind: Option<&'static str>,
+}
+
+impl Party<'_> {
+    /// Whether nobody is named.
+    pub fn is_placeholder(&self) -> bool {
+        is_placeholder(Holds::Name, &self.name)
+    }
 }
 
 /// The columns that name a party, resolved once for all rows.

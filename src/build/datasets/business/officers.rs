@@ -5,13 +5,17 @@ use std::collections::HashSet;
 
 use polars::prelude::*;
 
-use super::OFFICER;
 use super::names::{ORGANIZATION, PartyColumns, has_designator};
 use super::rows::Rows;
 use super::settings::Settings;
 use super::texts::{Texts, constant, state, strings, zip};
+use super::{ENTITY, OFFICER, ids};
+use crate::datasets::Context;
 use crate::datasets::context::finding;
+use crate::datasets::placeholders::{self, Holds, PLACEHOLDER};
+use crate::datasets::vocabulary::{UNKNOWN, unknown_value};
 use crate::normalise::{pointer_column, pointers};
+use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::POINTERS;
@@ -23,8 +27,9 @@ pub(super) struct Officers {
 }
 
 /// Builds the table of officers. `ids` are the entities' by row of [`Rows::entities`]; officers of one that is set aside are left out.
-pub(super) fn table(bucket: &str, settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
-    let mut list = List { settings, entries: Vec::new(), issues: Vec::new() };
+pub(super) fn table(context: &Context<'_>, settings: &Settings, rows: &Rows, ids: &[Option<String>]) -> Result<Officers> {
+    let bucket = context.bucket();
+    let mut list = List { settings, words: context.words(OFFICER, "title"), entries: Vec::new(), issues: Vec::new() };
     if rows.parties_of.is_empty() {
         list.add_blocks(&rows.entities, ids);
     } else {
@@ -49,6 +54,10 @@ pub(super) fn table(bucket: &str, settings: &Settings, rows: &Rows, ids: &[Optio
         strings("city", entries.iter().map(|entry| entry.officer.city)),
         strings("officer_state", entries.iter().map(|entry| entry.officer.state.map(state))),
         strings("zip", entries.iter().map(|entry| entry.officer.zip.map(|text| zip(text).0))),
+        strings(
+            "unknown_values",
+            entries.iter().map(|entry| Some(entry.officer.unknown_title().map(|title| unknown_value("title", title)).unwrap_or_default())),
+        ),
         pointer_column(numbers.iter().map(Vec::as_slice)),
     ];
     Ok(Officers { frame: DataFrame::new(height, columns)?, issues })
@@ -65,10 +74,19 @@ struct Officer<'f> {
     kind: Option<&'static str>,
     title: &'f str,
     title_raw: Option<&'f str>,
+    /// Whether neither the registry's own table nor the shared vocabulary has the title.
+    is_title_unmapped: bool,
     line1: Option<String>,
     city: Option<&'f str>,
     state: Option<&'f str>,
     zip: Option<&'f str>,
+}
+
+impl<'f> Officer<'f> {
+    /// The title as published, where its meaning is not known.
+    fn unknown_title(&self) -> Option<&'f str> {
+        self.title_raw.filter(|_| self.is_title_unmapped)
+    }
 }
 
 struct Entry<'f> {
@@ -113,6 +131,7 @@ impl<'f> Columns<'f> {
 
 struct List<'f> {
     settings: &'f Settings,
+    words: &'f Words,
     entries: Vec<Entry<'f>>,
     issues: Vec<Issue>,
 }
@@ -154,10 +173,13 @@ impl<'f> List<'f> {
             if !seen.insert(officer.clone()) {
                 continue;
             }
+            if placeholders::is_placeholder(Holds::Name, &officer.name) {
+                let detail = format!("an officer's name is `{}`, which stands for nobody", officer.name);
+                self.issues.push(finding(PLACEHOLDER, Severity::Warning, ENTITY, &ids::record_id(Some(id)), detail));
+                continue;
+            }
             seq += 1;
-            if let (Some(raw), "unknown") = (officer.title_raw, officer.title)
-                && self.settings.titles.get(raw).is_none()
-            {
+            if let Some(raw) = officer.unknown_title() {
                 self.issues.push(finding("unmapped_title", Severity::Warning, OFFICER, &record_id(id, seq), format!("title `{raw}` is not in the table")));
             }
             self.entries.push(Entry { entity, seq, officer, own });
@@ -168,14 +190,15 @@ impl<'f> List<'f> {
         let cell = |column: Option<&'f StringChunked>| column.and_then(|column| column.get(row));
         let party = columns.party.party(self.settings, row, self.settings.officer_type.as_deref())?;
         let title_raw = cell(columns.title);
-        let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| self.title(raw));
+        let title = title_raw.map_or(self.settings.officer_title.as_deref(), |raw| self.title(raw).or_else(|| self.words.get(raw)));
         let lines: Vec<&str> = columns.lines.iter().filter_map(|line| cell(*line)).collect();
         let is_named_so = party.kind == Some(ORGANIZATION) && has_designator(&party.name);
         Some(Officer {
             name: party.name.into_owned(),
             kind: party.kind,
-            title: title.unwrap_or("unknown"),
+            title: title.filter(|title| !title.is_empty()).unwrap_or(UNKNOWN),
             title_raw,
+            is_title_unmapped: title_raw.is_some() && title.is_none(),
             line1: (is_named_so && !lines.is_empty()).then(|| lines.join(", ")),
             city: cell(columns.city),
             state: cell(columns.state),
@@ -199,5 +222,37 @@ impl<'f> List<'f> {
             rest = &rest[code.len()..];
         }
         titles.get(codes.get(highest)?).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pubdata_core::contract::normalized_word;
+
+    use super::*;
+
+    #[test]
+    fn titles_are_known_by_table_or_vocabulary_and_nobody_is_no_officer() {
+        let settings: Settings = toml::from_str(
+            "state = \"CO\"\nsource_id = \"s\"\nentities = []\ndate_formats = []\ntitle_codes = [\"P\"]\ntitles = { P = \"president\", Agent = \"manager\" }",
+        )
+        .unwrap();
+        let words = [("Agent", "other"), ("Organizers", "other")].map(|(word, value)| (normalized_word(word), value));
+        let words: Words = serde_json::from_value(words.into_iter().collect()).unwrap();
+        let titles = ["P", "AGENT", "organizer", "Zzz"];
+        let mut columns: Vec<Column> = Vec::new();
+        for (place, title) in (1..).zip(titles) {
+            columns.push(Column::new(format!("officer_{place}_name").into(), [format!("OFFICER {place}")]));
+            columns.push(Column::new(format!("officer_{place}_title").into(), [title]));
+        }
+        columns.push(Column::new("officer_5_name".into(), ["VACANT"]));
+        let frame = DataFrame::new(1, columns).unwrap();
+        let mut list = List { settings: &settings, words: &words, entries: Vec::new(), issues: Vec::new() };
+        list.add_blocks(&frame, &[Some("CO-1".to_owned())]);
+        let found: Vec<_> =
+            list.entries.iter().map(|entry| (entry.officer.title, entry.officer.unknown_title().map(|title| unknown_value("title", title)))).collect();
+        assert_eq!(found, [("president", None), ("manager", None), ("other", None), ("unknown", Some("title=Zzz".to_owned()))]);
+        let issues: Vec<_> = list.issues.iter().map(|issue| (issue.code.as_str(), issue.record.as_deref().unwrap_or_default())).collect();
+        assert_eq!(issues, [("unmapped_title", "business.officer:CO-1:4"), (PLACEHOLDER, "business.entity:CO-1")]);
     }
 }

@@ -1,17 +1,41 @@
 //! The cells of a row and what their texts say: dates, money, classes.
 
+use std::rc::Rc;
+
 use polars::prelude::*;
 
 use super::settings::{DateFormat, Settings};
+use crate::datasets::placeholders::{Holds, is_placeholder};
 use crate::normalise::{Day, pointers, unscaled, without_time};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
+/// What columns hold in which placeholders may stand; of several licenses in a row also with a number behind the name. Parts of persons' names are not
+/// among them: Na and Same are last names.
+const PLACEHOLDERS: &[(&str, Holds)] = &[
+    ("number", Holds::Number),
+    ("holder_name", Holds::Name),
+    ("full_name", Holds::Name),
+    ("organization_name", Holds::Name),
+    ("principal", Holds::Name),
+    ("bond_surety", Holds::Name),
+    ("insurance_insurer", Holds::Name),
+    ("workers_comp_insurer", Holds::Name),
+    ("business_name", Holds::TradeName),
+    ("dba", Holds::TradeName),
+    ("city", Holds::Place),
+    ("address_state", Holds::Place),
+    ("city_state_zip", Holds::Place),
+    ("county", Holds::Place),
+];
+
 /// The text columns of a decoded source, by our names.
 pub(super) struct Cells<'f> {
-    columns: PlHashMap<&'f str, &'f StringChunked>,
+    columns: PlHashMap<&'f str, Texts<'f>>,
     /// Of columns `name_n`: by n, under their name without it.
-    repeated: PlHashMap<u32, PlHashMap<&'f str, &'f StringChunked>>,
+    repeated: PlHashMap<u32, PlHashMap<&'f str, Texts<'f>>>,
+    /// Names of the columns with placeholders, and of those of a repetition its number.
+    with_placeholders: Vec<(&'f str, Option<u32>)>,
     settings: &'f Settings,
     pointers: Vec<Vec<u64>>,
 }
@@ -19,17 +43,24 @@ pub(super) struct Cells<'f> {
 impl<'f> Cells<'f> {
     pub(super) fn new(frame: &'f DataFrame, settings: &'f Settings) -> Result<Self> {
         let texts = || frame.columns().iter().filter_map(|column| Some((column.name().as_str(), column.str().ok()?)));
-        let mut repeated: PlHashMap<u32, PlHashMap<&str, &StringChunked>> = PlHashMap::new();
+        let mut columns: PlHashMap<&str, Texts<'_>> = PlHashMap::new();
+        let mut repeated: PlHashMap<u32, PlHashMap<&str, Texts<'_>>> = PlHashMap::new();
+        let mut with_placeholders = Vec::new();
         for (name, column) in texts() {
+            let own = Texts::new(name, column, &settings.withheld);
+            with_placeholders.extend(own.placeholders.is_some().then_some((name, None)));
+            columns.insert(name, own);
             // As the number is written: `name_01` is no repetition.
             if let Some((name, number)) = name.rsplit_once('_').filter(|(_, number)| !number.starts_with(['0', '+']))
                 && let Ok(number) = number.parse()
             {
-                repeated.entry(number).or_default().insert(name, column);
+                let own = Texts::new(name, column, &settings.withheld);
+                with_placeholders.extend(own.placeholders.is_some().then_some((name, Some(number))));
+                repeated.entry(number).or_default().insert(name, own);
             }
         }
         let pointers = pointers(frame, POINTERS)?.into_iter().map(Option::unwrap_or_default).collect();
-        Ok(Self { columns: texts().collect(), repeated, settings, pointers })
+        Ok(Self { columns, repeated, with_placeholders, settings, pointers })
     }
 
     pub(super) fn height(&self) -> usize {
@@ -42,21 +73,53 @@ impl<'f> Cells<'f> {
     }
 }
 
+/// The texts of a column.
+#[derive(Clone)]
+struct Texts<'f> {
+    texts: &'f StringChunked,
+    /// Cells whose text stands for nothing; none where the column has no such cell.
+    placeholders: Option<Rc<BooleanChunked>>,
+}
+
+impl<'f> Texts<'f> {
+    fn new(name: &str, texts: &'f StringChunked, withheld: &[String]) -> Self {
+        let holds = PLACEHOLDERS.iter().find(|(known, _)| *known == name).map(|(_, holds)| *holds);
+        let is_found = |text: &str, holds| !text.is_empty() && !withheld.iter().any(|withheld| withheld == text) && is_placeholder(holds, text);
+        let found = |holds| texts.iter().map(|cell| cell.is_some_and(|text| is_found(text.trim(), holds))).collect::<BooleanChunked>();
+        Self { texts, placeholders: holds.map(found).filter(BooleanChunked::any).map(Rc::new) }
+    }
+
+    fn is_placeholder(&self, row: usize) -> bool {
+        self.placeholders.as_ref().is_some_and(|placeholders| placeholders.get(row) == Some(true))
+    }
+}
+
 /// One row of [`Cells`].
 #[derive(Clone, Copy)]
 pub(super) struct Row<'c> {
     cells: &'c Cells<'c>,
     row: usize,
     repeat: Option<u32>,
-    repeated: Option<&'c PlHashMap<&'c str, &'c StringChunked>>,
+    repeated: Option<&'c PlHashMap<&'c str, Texts<'c>>>,
 }
 
 impl<'c> Row<'c> {
-    /// The text of a cell; none when it is empty, withheld or of a column that the source does not have.
+    /// The text of a cell; none when it is empty, withheld, a placeholder or of a column that the source does not have.
     pub(super) fn text(&self, name: &str) -> Option<&'c str> {
         let own = self.repeated.and_then(|repeated| repeated.get(name));
-        let text = own.or_else(|| self.cells.columns.get(name))?.get(self.row)?.trim();
+        let column = own.or_else(|| self.cells.columns.get(name)).filter(|column| !column.is_placeholder(self.row))?;
+        let text = column.texts.get(self.row)?.trim();
         (!text.is_empty() && !self.cells.settings.withheld.iter().any(|withheld| withheld == text)).then_some(text)
+    }
+
+    /// Columns in which the row has a placeholder, with what was written.
+    pub(super) fn placeholders(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
+        let cells = self.cells;
+        let columns = cells.with_placeholders.iter().filter_map(move |(name, number)| {
+            Some((*name, if number.is_none() { cells.columns.get(name)? } else { self.repeated.filter(|_| *number == self.repeat)?.get(name)? }))
+        });
+        let own = columns.filter(|(_, column)| column.is_placeholder(self.row));
+        own.map(|(name, column)| (name, column.texts.get(self.row).unwrap_or_default().trim()))
     }
 
     /// Which of several licenses in the row.

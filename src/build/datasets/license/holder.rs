@@ -1,7 +1,7 @@
 //! Who holds a license: a person with a name in parts, or an organisation.
 
 use super::cells::Row;
-use super::settings::{HolderKind, Settings, look_up};
+use super::settings::{HolderKind, Settings};
 use pubdata_core::canonical::name::{self, Order, Person};
 
 /// The holder as published.
@@ -15,10 +15,11 @@ pub(super) struct Holder {
     pub(super) business_name: Option<String>,
 }
 
-/// Reads the holder of a row; none when it names nobody. `principal` is the person the list names for the business.
-pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>) -> Option<Holder> {
-    let parts = parts(row);
+/// Reads the holder of a row; none when it names nobody. `principal` is the person the list names for the business, `kind` what the publisher's
+/// table of codes says of such licenses.
+pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>, kind: Option<HolderKind>) -> Option<Holder> {
     let organization = row.text("organization_name");
+    let parts = parts(row).filter(|_| kind != Some(HolderKind::Organization) || organization.is_none());
     let full = row.text("full_name");
     let written = row.text("holder_name").map(str::to_owned);
     let name = match (&parts, organization) {
@@ -26,7 +27,8 @@ pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>)
         (None, Some(organization)) => organization.to_owned(),
         (None, None) => written.or_else(|| full.map(str::to_owned))?,
     };
-    let declared = row.text("holder_kind").and_then(|text| look_up(&settings.holder_kind, text)).copied();
+    let stated = row.text("holder_kind").and_then(|text| settings.holder_kind.get(text)).copied();
+    let declared = settings.without_last_name.filter(|_| row.text("last_name").is_none()).or(stated).or(kind);
     let order = Order::from(settings.name_order);
     let designator = name::organization(&name).designator;
     let (party, person) = match declared {
@@ -39,6 +41,9 @@ pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>)
             (Some("person"), person)
         }
         Some(HolderKind::Business) | None if designator.is_some() => (Some("organization"), None),
+        Some(HolderKind::Business) | None if principal.is_some_and(|principal| is_own_principal(&name, principal)) => {
+            (Some("person"), name::person(&name, order))
+        }
         Some(HolderKind::Business) | None if is_person_with_comma(&name) || (settings.comma_is_person && name.contains(',')) => {
             (Some("person"), name::person(&name, Order::LastFirst))
         }
@@ -58,7 +63,28 @@ pub(super) fn holder(row: Row<'_>, settings: &Settings, principal: Option<&str>)
 fn parts(row: Row<'_>) -> Option<Person> {
     let part = |name: &str| row.text(name).unwrap_or_default().to_owned();
     let person = Person { first: part("first_name"), middle: part("middle_name"), last: part("last_name"), suffix: part("suffix") };
+    if person.first.is_empty()
+        && let Some(told_apart) = row.text("holder_name").and_then(|name| around(name, &person.last))
+    {
+        return Some(told_apart);
+    }
     (!person.last.is_empty()).then_some(person)
+}
+
+/// `ROBERT L POSEY SR` with the last name `POSEY` in a column of its own: what stands before it is given, what stands behind it a suffix.
+fn around(name: &str, last: &str) -> Option<Person> {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let last: Vec<&str> = last.split_whitespace().collect();
+    let plain = |word: &str| word.trim_matches(',').to_uppercase();
+    let is_last = |place: &usize| !last.is_empty() && words[*place..].iter().zip(&last).all(|(one, other)| plain(one) == plain(other));
+    let place = (1..=words.len().checked_sub(last.len())?).rev().find(is_last)?;
+    let suffix = words[place + last.len()..].join(" ");
+    Some(Person {
+        first: words[0].to_owned(),
+        middle: words[1..place].join(" "),
+        last: last.join(" "),
+        suffix: suffix.trim_start_matches([',', ' ']).to_owned(),
+    })
 }
 
 /// `SAMPON LENA R` beside `LENA R SAMPON` is a person's name in both orders; a trade name (`FAKEO DALANDA LANDSCAPING`) does not turn so.
@@ -88,6 +114,12 @@ fn is_person_with_comma(name: &str) -> bool {
     name.split_once(',').is_some_and(|(last, given)| is_words(last) && is_words(given))
 }
 
+/// `BRUCE FAKEMAN`, licensed with `BRUCE FAKEMAN` as the person who is responsible: a sole owner under the own name.
+fn is_own_principal(name: &str, principal: &str) -> bool {
+    let is_word = |word: &str| word.chars().all(|c| c.is_alphabetic() || matches!(c, '.' | '\'' | '-' | ','));
+    (2..=5).contains(&name.split_whitespace().count()) && name.split_whitespace().all(is_word) && same_words(name, principal)
+}
+
 fn same_words(one: &str, other: &str) -> bool {
     let sorted = |text: &str| {
         let mut words = name::words(text);
@@ -109,6 +141,22 @@ mod tests {
         assert_eq!(parts("MOCA HELMUT JR", "HELMUT MOCA JR"), Some(["HELMUT", "", "MOCA", "JR"].map(str::to_owned)));
         assert_eq!(parts("FAKEO DALANDA LANDSCAPING", "DALANDA FAKEO LANDSCAPING"), None);
         assert_eq!(parts("LIGHTCO SYSTEMS INC", "ENERGY STAR LIGHTING & ELECTRIC INC"), None);
+    }
+
+    #[test]
+    fn a_last_name_of_its_own_splits_the_whole_name() {
+        let parts = |name: &str, last: &str| around(name, last).map(|person| [person.first, person.middle, person.last, person.suffix]);
+        assert_eq!(parts("ROBERT L SAMPLEY SR", "SAMPLEY"), Some(["ROBERT", "L", "SAMPLEY", "SR"].map(str::to_owned)));
+        assert_eq!(parts("ANA MARIA DE LA FAKE, JR", "De La Fake"), Some(["ANA", "MARIA", "De La Fake", "JR"].map(str::to_owned)));
+        assert_eq!(parts("GREEN T GREEN", "GREEN"), Some(["GREEN", "T", "GREEN", ""].map(str::to_owned)));
+        assert_eq!(parts("SAMPLEY", "SAMPLEY"), None);
+        assert_eq!(parts("FAKETOWN SCHOOL OF TRADES", ""), None);
+    }
+
+    #[test]
+    fn a_holder_who_is_the_principal_too_is_a_person() {
+        assert!(is_own_principal("BRUCE FAKEMAN", "Bruce Fakeman") && is_own_principal("SAMPLE LENA R", "LENA R SAMPLE"));
+        assert!(!is_own_principal("FAKEMAN BUILDERS", "BRUCE FAKEMAN") && !is_own_principal("4 U", "4 U") && !is_own_principal("ROOFERS", "ROOFERS"));
     }
 
     #[test]

@@ -3,14 +3,20 @@
 use std::borrow::Cow;
 
 use super::cells::{Read, Row, class_code, date, money};
+use super::codes::Code;
 use super::holder::{Holder, holder};
 use super::joined::Joins;
-use super::settings::{Settings, StatusBasis, look_up};
+use super::settings::{Settings, StatusBasis};
 use super::table::{Cents, PublishedRow, published_row};
 use super::{LICENSE, Reader};
+use crate::datasets::placeholders::PLACEHOLDER;
+use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, UNKNOWN, unknown_value};
 use pubdata_core::canonical::{address, license_number, line, phone, state};
-use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::contract::{LIST_SEPARATOR, Words};
 use pubdata_core::issue::{Issue, Severity};
+
+#[cfg(test)]
+mod tests;
 
 published_row! {
     /// A license without the columns of its partition and the verdict.
@@ -25,6 +31,7 @@ published_row! {
         board: Option<String>,
         profession: Option<String>,
         profession_raw: Option<String>,
+        profession_basis: Option<String>,
         license_class: Option<String>,
         classifications: Option<String>,
         holder_name: Option<String>,
@@ -74,7 +81,10 @@ published_row! {
 pub(super) struct License {
     pub(super) state: String,
     pub(super) license_id: String,
+    /// With pointers to the list's own rows.
     pub(super) row: PublishedRow,
+    /// Pointers to rows of other files that it is made from too.
+    pub(super) others: Vec<u64>,
     pub(super) warnings: Vec<Issue>,
 }
 
@@ -96,7 +106,7 @@ impl Warnings {
 
     fn add_unknown(&mut self, code: &'static str, column: &str, text: &str) {
         self.add(code, format!("{column} is `{text}`"));
-        self.unknown_values.push(format!("{column}={}", text.replace(LIST_SEPARATOR, " ")));
+        self.unknown_values.push(unknown_value(column, text));
     }
 
     fn kept<T>(&mut self, read: Read<T>, code: &'static str, column: &str, text: &str) -> Option<T> {
@@ -122,7 +132,7 @@ impl Warnings {
 }
 
 /// Reads the license of a row. `Ok(None)` where the row has none at this place of several.
-pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> Result<Option<License>, Refused> {
+pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>, code: &Code<'_>) -> Result<Option<License>, Refused> {
     let settings = &reader.settings;
     let Some(number_raw) = number(settings, row) else {
         return if settings.repeats > 0 { Ok(None) } else { Err(("missing_number", "the row has no license number".to_owned())) };
@@ -145,29 +155,31 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     let record_id = format!("{LICENSE}:{license_id}");
     let mut warnings = Warnings::default();
     let joined = joins.of(number_raw);
-    let mut pointers = row.pointers().to_vec();
-    pointers.extend(joined.pointers());
+    for (column, text) in row.placeholders() {
+        warnings.add(PLACEHOLDER, format!("{column} is `{text}`, which stands for nothing"));
+    }
 
     let principals = joined.principals(row);
-    let Holder { name, normalized: name_normalized, party, person, business_name } =
-        holder(row, settings, principals.first().map(String::as_str)).ok_or_else(|| ("missing_name", format!("license {number_raw} names no holder")))?;
+    let Holder { name, normalized: name_normalized, party, person, business_name } = holder(row, settings, principals.first().map(String::as_str), code.kind())
+        .ok_or_else(|| ("missing_name", format!("license {number_raw} names no holder")))?;
     // A sole owner's telephone is a person's; where nothing says that the holder is an organisation, it may be.
     let is_organization = party == Some("organization");
     let person = person.unwrap_or_default();
 
     let expiration_date = warnings.date(row, "expiration_date", settings);
-    let status = status(settings, row, &mut warnings).map(|status| unless_inactivated(status, row, settings, &mut warnings));
-    let profession = profession(settings, row, &mut warnings);
+    let (status, status_basis) = status(settings, reader.status_words, row, &mut warnings);
+    let status = status.map(|status| unless_inactivated(status, row, settings, &mut warnings));
+    let (profession, profession_basis) = profession(settings, reader.profession_words, row, code, &mut warnings);
     let location = Location::of(row);
     let bond = joined.bond(row);
     let insurance = joined.insurance(row);
     let workers_comp = row.text("workers_comp").map(|text| {
-        look_up(&settings.workers_comp, text).cloned().unwrap_or_else(|| {
+        settings.workers_comp.get(text).cloned().unwrap_or_else(|| {
             warnings.add_unknown("unmapped_workers_comp", "workers_comp", text);
             "unknown".to_owned()
         })
     });
-    if let Some(kind) = row.text("holder_kind").filter(|kind| look_up(&settings.holder_kind, kind).is_none()) {
+    if let Some(kind) = row.text("holder_kind").filter(|kind| settings.holder_kind.get(kind).is_none()) {
         warnings.add_unknown("unmapped_holder_kind", "holder_kind", kind);
     }
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -183,6 +195,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         board: own("board").or_else(|| Some(settings.board.clone())),
         profession: Some(profession),
         profession_raw: Some(profession_raw(settings, row)),
+        profession_basis: profession_basis.map(str::to_owned),
         license_class: own("license_class"),
         classifications: Some(classifications(settings, row)),
         holder_name: Some(name),
@@ -197,7 +210,7 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
         principals: Some(principals.join(LIST_SEPARATOR)),
         status,
         status_raw: own("status"),
-        status_basis: Some(reader.settings.status_basis.as_str().to_owned()),
+        status_basis: Some(status_basis.to_owned()),
         secondary_status_raw: own("secondary_status"),
         evidence: Some(settings.evidence.clone()),
         issue_date: warnings.date(row, "issue_date", settings),
@@ -228,7 +241,9 @@ pub(super) fn license(reader: &Reader<'_>, row: Row<'_>, joins: &Joins<'_>) -> R
     };
     let cells = cells.into_cells();
     let issue = |(code, detail)| reader.finding(code, Severity::Warning, &record_id, detail, row.pointers());
-    Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers }, warnings: warnings.found.into_iter().map(issue).collect() }))
+    let others = joined.pointers().chain(code.pointers()).collect();
+    let warnings = warnings.found.into_iter().map(issue).collect();
+    Ok(Some(License { state, license_id, row: PublishedRow { cells, pointers: row.pointers().to_vec() }, others, warnings }))
 }
 
 /// The number of a row, or what stands for it.
@@ -262,21 +277,37 @@ fn license_id(settings: &Settings, row: Row<'_>, state: &str, number: &str) -> R
     Ok(parts.join("-").chars().map(|c| if is_safe(c) { c } else { '-' }).collect())
 }
 
-/// The status that the list states; none where it follows from the expiration date and the day of the question.
-fn status(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> Option<String> {
-    let found = match settings.status_basis {
-        StatusBasis::DerivedFromExpiration => return None,
-        StatusBasis::ImpliedByDataset => Some("active".to_owned()),
-        StatusBasis::Source => row.text("status").and_then(|status| {
-            let both = row.text("secondary_status").and_then(|second| look_up(&settings.status, &format!("{status}/{second}")));
-            let found = both.or_else(|| look_up(&settings.status, status)).cloned();
-            if found.is_none() {
-                warnings.add_unknown("unmapped_status", "status", status);
-            }
-            found
-        }),
+/// The status that the list states, and how it is known; no status where it follows from the expiration date and the day of the question.
+fn status(settings: &Settings, words: &Words, row: Row<'_>, warnings: &mut Warnings) -> (Option<String>, &'static str) {
+    let basis = settings.status_basis.as_str();
+    let unknown = (Some(UNKNOWN.to_owned()), basis);
+    let text = match settings.status_basis {
+        StatusBasis::DerivedFromExpiration => return (None, basis),
+        StatusBasis::ImpliedByDataset => return (Some("active".to_owned()), basis),
+        StatusBasis::Source => row.text("status"),
     };
-    Some(found.unwrap_or_else(|| "unknown".to_owned()))
+    let Some(text) = text else { return unknown };
+    let second = row.text("secondary_status");
+    let both = second.and_then(|second| settings.status.get(&format!("{text}/{second}")));
+    if let Some(own) = both.or_else(|| settings.status.get(text)) {
+        return (Some(own.clone()), basis);
+    }
+    // The list says how two texts decide together, unless both mean the same by themselves.
+    let is_same = |shared: &str| second.is_none_or(|second| words.get(second).is_some_and(|other| other.is_empty() || other == shared));
+    match (words.get(text), second) {
+        (Some(shared), _) if is_same(shared) => match shared {
+            "" => unknown,
+            shared => (Some(shared.to_owned()), SHARED_VOCABULARY),
+        },
+        (Some(_), Some(second)) => {
+            warnings.add_unknown("unmapped_status", "status", &format!("{text}/{second}"));
+            unknown
+        }
+        _ => {
+            warnings.add_unknown("unmapped_status", "status", text);
+            unknown
+        }
+    }
 }
 
 /// The status, unless it is `active` though the license was inactivated and not reactivated since: which of the two the list means is not known.
@@ -292,20 +323,40 @@ fn unless_inactivated(status: String, row: Row<'_>, settings: &Settings, warning
     }
 }
 
-/// The first profession that one of the row's texts means.
-fn profession(settings: &Settings, row: Row<'_>, warnings: &mut Warnings) -> String {
+/// The first profession that one of the row's texts means, and how it is known. What the publisher's table of codes says counts after the row's own
+/// texts in the list's table, and instead of them in the shared vocabulary: a bare code is no word.
+fn profession(settings: &Settings, words: &Words, row: Row<'_>, code: &Code<'_>, warnings: &mut Warnings) -> (String, Option<&'static str>) {
+    let own = |text: &str| settings.profession.get(text).map(String::as_str);
     let texts = || settings.profession_from.iter().filter_map(|column| row.text(column));
     let parts = |text: &str| -> Vec<String> {
         let is_classes = settings.class_separator.is_some_and(|separator| text.contains(separator));
         let separator = settings.class_separator.filter(|_| is_classes).unwrap_or('\u{1f}');
         text.split(separator).map(|part| class_code(part, settings.class_is_padded)).collect()
     };
-    let found =
-        texts().find_map(|text| look_up(&settings.profession, text).or_else(|| parts(text).iter().find_map(|part| look_up(&settings.profession, part))));
-    found.or(settings.profession_default.as_ref()).cloned().unwrap_or_else(|| {
-        warnings.add_unknown("unmapped_profession", "profession", &texts().collect::<Vec<_>>().join(", "));
-        "unknown".to_owned()
-    })
+    let declared = || texts().find_map(|text| own(text).or_else(|| parts(text).iter().find_map(|part| own(part))));
+    if let Some(declared) = declared().or_else(|| agreed(code.texts(), own)) {
+        return (declared.to_owned(), Some(DECLARED).filter(|_| declared != UNKNOWN));
+    }
+    let shared = match code.texts() {
+        [] => texts().filter_map(|text| words.get(text)).reduce(|first, next| if first.is_empty() { next } else { first }),
+        stood_for => agreed(stood_for, |text| words.get(text)),
+    };
+    match (shared, &settings.profession_default) {
+        (Some(shared), _) if !shared.is_empty() => (shared.to_owned(), Some(SHARED_VOCABULARY)),
+        (_, Some(default)) => (default.clone(), Some(DECLARED)),
+        (Some(_), None) => (UNKNOWN.to_owned(), None),
+        (None, None) => {
+            let unknown = if code.texts().is_empty() { texts().collect() } else { code.texts().to_vec() };
+            warnings.add_unknown("unmapped_profession", "profession", &unknown.join(", "));
+            (UNKNOWN.to_owned(), None)
+        }
+    }
+}
+
+/// What all texts mean; none where they mean different things, or where what one of them means is not known.
+fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Option<&'t str> {
+    let first = meaning(texts.first()?)?;
+    texts.iter().all(|text| meaning(text) == Some(first)).then_some(first)
 }
 
 /// The type of license as published.

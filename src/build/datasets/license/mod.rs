@@ -3,6 +3,7 @@
 //! Never published: street addresses, e-mail addresses, telephones of persons, numbers of bonds and policies.
 
 mod cells;
+mod codes;
 mod holder;
 mod joined;
 mod license_row;
@@ -12,15 +13,17 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cells::{Cells, Read, Row};
+use codes::{Code, CodeTable};
 use joined::{JoinedFile, Joins};
 use license_row::{License, LicenseRow};
 use settings::{Settings, StatusBasis, is_listed};
 use table::{PublishedRow, Tables, published_row};
 
 use super::context::finding;
-use super::vocabulary::{SameNames, Vocabulary, Words};
+use super::vocabulary::{self, SameNames, Vocabulary};
 use super::{Build, Builder, Context, SourceFrame, Table, settings as read_settings};
 use crate::datasets::Fault;
+use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::{Issue, Severity};
@@ -44,16 +47,16 @@ published_row! {
     }
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 7, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(read_settings::<Settings>(declaration)?.columns()),
     words: &[
-        Words { setting: "status", dataset_id: LICENSE, column: "status" },
-        Words { setting: "profession", dataset_id: LICENSE, column: "profession" },
-        Words { setting: "profession_default", dataset_id: LICENSE, column: "profession" },
-        Words { setting: "workers_comp", dataset_id: LICENSE, column: "workers_comp_coverage" },
-        Words { setting: "evidence", dataset_id: LICENSE, column: "evidence" },
+        vocabulary::Words { setting: "status", dataset_id: LICENSE, column: "status" },
+        vocabulary::Words { setting: "profession", dataset_id: LICENSE, column: "profession" },
+        vocabulary::Words { setting: "profession_default", dataset_id: LICENSE, column: "profession" },
+        vocabulary::Words { setting: "workers_comp", dataset_id: LICENSE, column: "workers_comp_coverage" },
+        vocabulary::Words { setting: "evidence", dataset_id: LICENSE, column: "evidence" },
     ],
     same_names: Some(same_names),
 };
@@ -85,17 +88,18 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = read_settings(declaration)?;
     let fault = |key: &str, message: String| Err(Fault::of_settings(key, message));
     let joined = [&settings.joined.bonds, &settings.joined.insurance, &settings.joined.principals];
-    for source in std::iter::once(&settings.licenses).chain(&settings.more_licenses).chain(joined.into_iter().flatten()) {
+    let codes = settings.codes.as_ref().map(|codes| &codes.source);
+    for source in std::iter::once(&settings.licenses).chain(&settings.more_licenses).chain(joined.into_iter().flatten()).chain(codes) {
         if !declaration.sources.iter().any(|declared| declared.source_id == *source) {
             return fault("", format!("no source `{source}`"));
         }
     }
     let states_one = declaration.sources.iter().any(|source| source.columns.contains_key("status"));
-    if (settings.status_basis == StatusBasis::Source && states_one) == settings.status.is_empty() {
+    if !settings.status.is_empty() && (settings.status_basis != StatusBasis::Source || !states_one) {
         return fault("status", "`status` is for lists that state one, and for no others".to_owned());
     }
-    if settings.profession.is_empty() && settings.profession_default.is_none() {
-        return fault("profession", "`profession` says nothing".to_owned());
+    if settings.profession_from.is_empty() && settings.profession_default.is_none() {
+        return fault("profession_from", "neither a column nor `profession_default` says the profession".to_owned());
     }
     if settings.row_per_case != declaration.produces.iter().any(|dataset| dataset == ACTION) {
         return fault("row_per_case", format!("`row_per_case` is for lists that produce `{ACTION}`"));
@@ -117,6 +121,12 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         principals: joined_file(&joined[2], &settings)?,
         date_formats: &settings.date_formats,
     };
+    let code_file = settings.codes.as_ref().map(|codes| context.read_optional(&codes.source)).transpose()?.flatten();
+    findings.extend(code_file.iter().flat_map(|file| file.issues_without_text(LICENSE)));
+    let code_table = match (&code_file, &settings.codes) {
+        (Some(file), Some(codes)) => Some(CodeTable::new(Cells::new(&file.frame, &settings)?, codes)),
+        _ => None,
+    };
     let mut numbers: BTreeSet<String> = BTreeSet::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     for source_id in std::iter::once(&settings.licenses).chain(&settings.more_licenses) {
@@ -124,7 +134,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         for source in context.read(source_id)? {
             findings.extend(source.issues_without_text(LICENSE));
             let cells = Cells::new(&source.frame, &settings)?;
-            let reader = Reader { context, settings: &settings, source_id: source_id.clone() };
+            let (status_words, profession_words) = (context.words(LICENSE, "status"), context.words(LICENSE, "profession"));
+            let reader = Reader { context, settings: &settings, status_words, profession_words, source_id: source_id.clone() };
             let mut cases = Cases::default();
             for row in 0..cells.height() {
                 for repeat in repeats(&settings) {
@@ -134,7 +145,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
                         continue;
                     }
                     numbers.extend(row.text("number").filter(|_| joins.files().next().is_some()).map(str::to_owned));
-                    match license_row::license(&reader, row, &joins) {
+                    let code = code_table.as_ref().map_or_else(Code::default, |table| table.code(row, &settings));
+                    match license_row::license(&reader, row, &joins, &code) {
                         Ok(Some(license)) if known.contains(&license.license_id) => context.leave_out("repeated", license.row.pointers),
                         Ok(Some(license)) => {
                             if !settings.more_licenses.is_empty() {
@@ -193,7 +205,8 @@ fn no_license(settings: &Settings, row: Row<'_>) -> Option<String> {
 }
 
 /// Adds a license to the table of its state.
-fn push(licenses: &mut Tables, license: License) {
+fn push(licenses: &mut Tables, mut license: License) {
+    license.row.pointers.extend(license.others);
     licenses.report(&license.state, license.warnings);
     licenses.push(&license.state, license.row);
 }
@@ -214,6 +227,8 @@ fn without_license(context: &Context<'_>, settings: &Settings, joins: &Joins<'_>
 struct Reader<'r> {
     context: &'r Context<'r>,
     settings: &'r Settings,
+    status_words: &'r Words,
+    profession_words: &'r Words,
     source_id: String,
 }
 

@@ -2,7 +2,7 @@
 //! fits counts.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Deserialize;
 
@@ -115,12 +115,14 @@ pub(super) struct Settings {
     pub(super) comma_is_person: bool,
     /// Text of the holder's kind → what it is; `*` in front, at the end or at both stands for any text.
     #[serde(default)]
-    pub(super) holder_kind: BTreeMap<String, HolderKind>,
+    pub(super) holder_kind: Lookup<HolderKind>,
+    /// What a holder without a last name is, in lists that say the last name of every person.
+    pub(super) without_last_name: Option<HolderKind>,
     pub(super) evidence: String,
     pub(super) status_basis: StatusBasis,
     /// Text of the status, or `status/secondary status`, → ours.
     #[serde(default)]
-    pub(super) status: BTreeMap<String, String>,
+    pub(super) status: Lookup<String>,
     /// Statuses of rows that are no licenses; written as in the tables.
     #[serde(default)]
     pub(super) not_licenses: Vec<String>,
@@ -130,7 +132,9 @@ pub(super) struct Settings {
     /// Columns whose texts are looked up for the profession, in this order, and what they mean.
     pub(super) profession_from: Vec<String>,
     #[serde(default)]
-    pub(super) profession: BTreeMap<String, String>,
+    pub(super) profession: Lookup<String>,
+    /// The publisher's own table of what its codes stand for, whose texts are looked up for the profession too.
+    pub(super) codes: Option<Codes>,
     /// Profession of all types that are not in the table; without it they are `unknown`, with a warning.
     pub(super) profession_default: Option<String>,
     /// Between the codes of a cell with several classes.
@@ -141,7 +145,7 @@ pub(super) struct Settings {
     #[serde(default)]
     pub(super) class_description: BTreeMap<String, String>,
     #[serde(default)]
-    pub(super) workers_comp: BTreeMap<String, String>,
+    pub(super) workers_comp: Lookup<String>,
     /// Page where the board shows a license: `{column}` is a cell of its row.
     pub(super) verify_url: Option<String>,
     /// Columns `number_1`, `number_2`, … instead of `number`: so many licenses in a row.
@@ -157,7 +161,8 @@ impl Settings {
     pub(super) fn columns(&self) -> BTreeSet<String> {
         let of_url = self.verify_url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next()));
         let named = self.id_from.iter().chain(&self.number_from).chain(&self.profession_from).chain(&self.number_prefix_column).map(String::as_str);
-        let plain: BTreeSet<&str> = COLUMNS.iter().copied().chain(named).chain(of_url).collect();
+        let of_codes = self.codes.iter().flat_map(Codes::columns);
+        let plain: BTreeSet<&str> = COLUMNS.iter().copied().chain(named).chain(of_url).chain(of_codes).collect();
         let numbered = |name: &&str| (1..=self.repeats).map(|number| format!("{name}_{number}")).collect::<Vec<_>>();
         plain.iter().flat_map(numbered).chain(plain.iter().copied().map(str::to_owned)).collect()
     }
@@ -169,6 +174,25 @@ pub(super) struct Joined {
     pub(super) bonds: Option<String>,
     pub(super) insurance: Option<String>,
     pub(super) principals: Option<String>,
+}
+
+/// A publisher's own table of its codes: a source, and which of its columns says what.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Codes {
+    pub(super) source: String,
+    /// The list's own column of codes.
+    pub(super) of: String,
+    /// The table's columns of codes, of what they stand for, and of whose they are: a person's or an organisation's, as `holder_kind` says.
+    pub(super) code: String,
+    pub(super) text: String,
+    pub(super) kind: Option<String>,
+}
+
+impl Codes {
+    fn columns(&self) -> impl Iterator<Item = &str> {
+        [&self.of, &self.code, &self.text].into_iter().chain(&self.kind).map(String::as_str)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -214,6 +238,7 @@ pub(super) enum HolderKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StatusBasis {
+    /// The list states it. Where the shared vocabulary alone knows the word, the record says so.
     Source,
     DerivedFromExpiration,
     ImpliedByDataset,
@@ -231,18 +256,57 @@ impl StatusBasis {
 
 /// Whether a list has an entry for a text, as [`look_up`] finds one.
 pub(super) fn is_listed(list: &[String], text: &str) -> bool {
-    list.iter().any(|entry| fits(entry, &text.trim().to_lowercase()))
+    list.iter().any(|entry| fits(&entry.to_lowercase(), &text.trim().to_lowercase()))
 }
 
-/// What a table says of a text, in any case: the entry itself, else the longest entry with a `*` in front, at its end or at both that fits.
-pub(super) fn look_up<'t, T>(table: &'t BTreeMap<String, T>, text: &str) -> Option<&'t T> {
-    let text = text.trim().to_lowercase();
-    let found = table.iter().filter(|(entry, _)| fits(entry, &text));
-    found.min_by_key(|(entry, _)| (entry.contains('*'), Reverse(entry.len()))).map(|(_, value)| value)
+/// A list's own table of words.
+#[derive(Debug, Deserialize)]
+#[serde(from = "BTreeMap<String, T>")]
+pub(super) struct Lookup<T> {
+    whole: HashMap<String, T>,
+    /// Entries with a `*`, the longest first.
+    patterns: Vec<(String, T)>,
 }
 
+impl<T> Default for Lookup<T> {
+    fn default() -> Self {
+        Self { whole: HashMap::new(), patterns: Vec::new() }
+    }
+}
+
+impl<T> From<BTreeMap<String, T>> for Lookup<T> {
+    fn from(entries: BTreeMap<String, T>) -> Self {
+        let mut table = Self::default();
+        for (entry, value) in entries {
+            let lower = entry.to_lowercase();
+            if lower.contains('*') {
+                table.patterns.push((lower, value));
+            } else {
+                table.whole.entry(lower).or_insert(value);
+            }
+        }
+        table.patterns.sort_by_key(|(entry, _)| Reverse(entry.len()));
+        table
+    }
+}
+
+impl<T> Lookup<T> {
+    /// What the table says of a text, in any case: the entry itself, else the longest entry with a `*` in front, at its end or at both that fits.
+    pub(super) fn get(&self, text: &str) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        let text = text.trim().to_lowercase();
+        self.whole.get(&text).or_else(|| self.patterns.iter().find(|(entry, _)| fits(entry, &text)).map(|(_, value)| value))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.patterns.is_empty()
+    }
+}
+
+/// Whether a text in lower case is what an entry in lower case says.
 fn fits(entry: &str, lower: &str) -> bool {
-    let entry = entry.to_lowercase();
     match (entry.strip_prefix('*'), entry.strip_suffix('*')) {
         (Some(""), _) => true,
         (Some(end), Some(_)) => lower.contains(end.trim_end_matches('*')),
@@ -258,12 +322,12 @@ mod tests {
 
     #[test]
     fn the_closest_entry_of_a_table_decides() {
-        let table: BTreeMap<String, u8> =
-            [("Barber*", 1), ("* susp", 2), ("barber shop", 3), ("*plumbing*", 4)].into_iter().map(|(text, value)| (text.to_owned(), value)).collect();
-        assert_eq!(look_up(&table, "BARBER, CLASS A"), Some(&1));
-        assert_eq!(look_up(&table, " Barber Shop "), Some(&3));
-        assert_eq!(look_up(&table, "Work Comp Susp"), Some(&2));
-        assert_eq!(look_up(&table, "CR-37 Plumbing and Gas"), Some(&4));
-        assert_eq!(look_up(&table, "Clear"), None);
+        let entries = [("Barber*", 1), ("* susp", 2), ("barber shop", 3), ("*plumbing*", 4)];
+        let table = Lookup::from(BTreeMap::from(entries.map(|(text, value)| (text.to_owned(), value))));
+        assert_eq!(table.get("BARBER, CLASS A"), Some(&1));
+        assert_eq!(table.get(" Barber Shop "), Some(&3));
+        assert_eq!(table.get("Work Comp Susp"), Some(&2));
+        assert_eq!(table.get("CR-37 Plumbing and Gas"), Some(&4));
+        assert_eq!(table.get("Clear"), None);
     }
 }

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use polars::prelude::*;
 
 use super::settings::{DateFormat, Lookup, Settings};
+use crate::datasets::vocabulary::{DECLARED, SHARED_VOCABULARY, unknown_value};
 use crate::normalise::{Day, day_from_epoch, day_from_pattern, degrees, pointers, text, unscaled, us_date};
-use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::contract::Words;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
@@ -126,29 +127,49 @@ impl<'a> Reader<'a> {
         hundredths
     }
 
-    /// What a table says of a word, null where it knows none.
-    pub(super) fn category(&mut self, table: &Lookup, column: &str, code: &'static str) -> Option<String> {
-        let word = self.text(column)?;
-        self.known(table.get(word), word, column, code)
+    /// What the list's table says of a word, else the vocabulary of the trade; null where neither knows it.
+    pub(super) fn category(&mut self, table: &Lookup, trade: &Words, column: &str, code: &'static str) -> Coded {
+        let Some(word) = self.text(column) else { return Coded::default() };
+        self.known(by_table(table, word).or_else(|| by_trade(trade, word)), word, column, code)
     }
 
-    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or that of every permit of the list.
-    pub(super) fn kind(&mut self) -> Option<String> {
-        if let Some(kind) = &self.settings.only_type {
-            return Some(kind.clone());
+    /// The same for a type, which may depend on the type below it: `EW/MH` comes before `EW`; or that of every permit of the list. Where the type alone says no
+    /// more than `building` and the one below it names a trade, the trade is the type; beside a type that is `other` it decides nothing, and the pair must be
+    /// declared. Where the list's table has other pairs of a type, one that it lacks is noted.
+    pub(super) fn kind(&mut self) -> Coded {
+        let Settings { only_type, types, trade, .. } = self.settings;
+        if let Some(kind) = only_type {
+            return Coded { value: Some(kind.clone()), basis: Some(DECLARED) };
         }
-        let word = self.text("type")?;
-        let types = &self.settings.types;
-        let below = self.text("sub_type").and_then(|below| types.get(&format!("{word}/{below}")));
-        self.known(below.or_else(|| types.get(word)), word, "type", "unmapped_type")
+        let Some(word) = self.text("type") else { return Coded::default() };
+        let alone = by_table(types, word).or_else(|| by_trade(&trade.types, word));
+        let Some(below) = self.text("sub_type") else { return self.known(alone, word, "type", "unmapped_type") };
+        let pair = format!("{word}/{below}");
+        if let together @ Some(_) = by_table(types, &pair).or_else(|| by_trade(&trade.types, &pair)) {
+            return self.known(together, word, "type", "unmapped_type");
+        }
+        let of_below = by_trade(&trade.types, below).filter(|(value, _)| !matches!(*value, "building" | "other" | ""));
+        match (alone, of_below) {
+            (Some(("building", _)), Some(_)) => self.known(of_below, below, "type", "unmapped_type"),
+            (Some(("other", _)), Some(_)) => self.known(None, &pair, "type", "unmapped_type"),
+            _ => {
+                if alone.is_some_and(|(value, _)| matches!(value, "building" | "other")) && types.has_pairs_of(word) {
+                    self.warn("unmapped_pair", format!("type is `{pair}`, of which only `{word}` is known"));
+                }
+                self.known(alone, word, "type", "unmapped_type")
+            }
+        }
     }
 
-    fn known(&mut self, value: Option<&str>, word: &str, column: &str, code: &'static str) -> Option<String> {
-        if value.is_none() {
+    fn known(&mut self, found: Option<(&str, &'static str)>, word: &str, column: &str, code: &'static str) -> Coded {
+        if found.is_none() {
             self.warn(code, format!("{column} is `{word}`"));
-            self.unknown_values.push(format!("{column}={}", word.replace(LIST_SEPARATOR, " ")));
+            self.unknown_values.push(unknown_value(column, word));
         }
-        value.filter(|value| !value.is_empty()).map(str::to_owned)
+        match found.filter(|(value, _)| !value.is_empty()) {
+            Some((value, basis)) => Coded { value: Some(value.to_owned()), basis: Some(basis) },
+            None => Coded::default(),
+        }
     }
 
     /// Latitude and longitude of two columns or of one that holds both; nothing at 0, 0.
@@ -170,8 +191,25 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which they stand the other way round.
+/// A value of a coded column, and why it is known.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Coded {
+    pub(super) value: Option<String>,
+    pub(super) basis: Option<&'static str>,
+}
+
+fn by_table<'t>(table: &'t Lookup, word: &str) -> Option<(&'t str, &'static str)> {
+    Some((table.get(word)?, DECLARED))
+}
+
+fn by_trade<'t>(words: &'t Words, word: &str) -> Option<(&'t str, &'static str)> {
+    Some((words.get(word)?, SHARED_VOCABULARY))
+}
+
+/// Latitude and longitude of `(37.7857, -122.4085)`, or of `POINT (-122.4085 37.7857)`, in which they stand the other way round. Lines of an address may stand
+/// before them.
 fn point(cell: &str) -> Option<(&str, &str)> {
+    let cell = cell.trim().lines().next_back()?.trim();
     let (is_well_known_text, rest) = match cell.split_at_checked(5) {
         Some((word, rest)) if word.eq_ignore_ascii_case("point") => (true, rest.trim()),
         _ => (false, cell),
@@ -215,6 +253,15 @@ fn amount(text: &str) -> Option<i64> {
     unscaled(&plain, 2).filter(|units| *units >= 0)
 }
 
+/// A frame of one row, for tests of what is read of it.
+#[cfg(test)]
+pub(super) fn one_row(cells: &[(&str, &str)]) -> DataFrame {
+    let text = |(name, cell): &(&str, &str)| StringChunked::from_iter_options((*name).into(), std::iter::once(Some(*cell))).into_column();
+    let mut columns: Vec<Column> = cells.iter().map(text).collect();
+    columns.push(crate::normalise::pointer_column([[0_u64].as_slice()].into_iter()));
+    DataFrame::new(1, columns).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,7 +301,10 @@ mod tests {
             let (lat, lon) = point(cell).unwrap();
             assert_eq!((lat.trim(), lon.trim()), ("37.78", "-122.40"), "{cell}");
         }
-        for cell in ["140 Ellis St", "POINT EMPTY", "(37.78)", "POINT (-122.40)", "", "é"] {
+        // A `location` of Montgomery County, Maryland.
+        let (lat, lon) = point("5107 DALECARLIA DR\nBETHESDA, MD 20816\n(38.94928, -77.102596)").unwrap();
+        assert_eq!((lat.trim(), lon.trim()), ("38.94928", "-77.102596"));
+        for cell in ["140 Ellis St", "5107 DALECARLIA DR\nBETHESDA, MD 20816", "POINT EMPTY", "(37.78)", "POINT (-122.40)", "", "é"] {
             assert_eq!(point(cell), None, "{cell}");
         }
         assert!(is_projected("2130000.1") && !is_projected("-98.49") && !is_projected("none"));
@@ -273,5 +323,36 @@ mod tests {
         assert_eq!(unlisted("[5125550100, null]"), Some("5125550100"));
         assert_eq!(unlisted("[null, null]"), None);
         assert_eq!(unlisted("[sic] as written"), Some("[sic] as written"));
+    }
+
+    /// Types of Tacoma, Chicago and San Antonio, and one that no list has.
+    #[test]
+    fn a_type_and_the_one_below_it_decide_together() {
+        let settings = r#"
+jurisdiction = { id = "us-xx-list", name = "List", state = "XX" }
+dates = []
+type = { Building = "building", "Building/Annex" = "other", "Right-of-Way" = "other", Sewer = "plumbing" }
+"#;
+        let words = r#"{"mechanical": "mechanical", "roof": "roof", "addition": "building", "electrical": "electrical", "express permit": "building"}"#;
+        let mut settings: Settings = toml::from_str(settings).unwrap();
+        settings.trade.types = serde_json::from_str(words).unwrap();
+        let cases = [
+            ("Building", "Mechanical", Some("mechanical"), Some(SHARED_VOCABULARY), vec![]),
+            ("Building", "Annex", Some("other"), Some(DECLARED), vec![]),
+            ("Building", "Commercial", Some("building"), Some(DECLARED), vec!["unmapped_pair"]),
+            ("Express Permit", "Roof", Some("roof"), Some(SHARED_VOCABULARY), vec![]),
+            ("Right-of-Way", "Electrical", None, None, vec!["unmapped_type"]),
+            ("Right-of-Way", "Lane", Some("other"), Some(DECLARED), vec![]),
+            ("Sewer", "Mechanical", Some("plumbing"), Some(DECLARED), vec![]),
+            ("Synthetic", "Roof", None, None, vec!["unmapped_type"]),
+        ];
+        for (kind, below, value, basis, warnings) in cases {
+            let frame = one_row(&[("type", kind), ("sub_type", below)]);
+            let rows = Rows::new(&frame).unwrap();
+            let mut reader = Reader::new(&rows, 0, &settings);
+            let coded = reader.kind();
+            assert_eq!((coded.value.as_deref(), coded.basis), (value, basis), "{kind}/{below}");
+            assert_eq!(reader.warnings.iter().map(|warning| warning.code).collect::<Vec<_>>(), warnings, "{kind}/{below}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod cells;
 mod contact;
 mod description;
 pub(in crate::datasets) mod links;
+mod organizations;
 mod rows;
 mod settings;
 mod tables;
@@ -18,7 +19,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use self::cells::Rows;
-use self::settings::Settings;
+use self::settings::{Settings, TradeWords};
 use self::tables::{Feed, Located};
 use super::context::finding;
 use super::vocabulary::{SameNames, Vocabulary, Words};
@@ -34,7 +35,7 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 8, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 9, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),
@@ -83,7 +84,9 @@ fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
 }
 
 fn build(context: &Context<'_>) -> Result<Vec<Table>> {
-    let settings: Settings = super::settings(context.declaration)?;
+    let mut settings: Settings = super::settings(context.declaration)?;
+    settings.trade = TradeWords::of(context);
+    let settings = settings;
     let source_id = settings::source(context.declaration)?.source_id.as_str();
     let feed = Feed { source_id, bucket: context.bucket() };
     let mut issues: Vec<Issue> = Vec::new();

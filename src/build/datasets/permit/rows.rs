@@ -8,6 +8,7 @@ use super::cells::{Reader, Rows, Warning, date};
 use super::contact::{self, Contact};
 use super::settings::{Merge, Settings};
 use super::{description, tags};
+use crate::datasets::vocabulary::UNKNOWN;
 
 /// A permit as it is published.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,7 @@ pub(super) struct Permit {
     pub(super) permit_number: Option<String>,
     pub(super) kind: String,
     pub(super) type_raw: Option<String>,
+    pub(super) type_basis: Option<&'static str>,
     pub(super) sub_type_raw: Option<String>,
     pub(super) work_class: Option<String>,
     pub(super) work_class_raw: Option<String>,
@@ -25,6 +27,7 @@ pub(super) struct Permit {
     pub(super) status: String,
     pub(super) status_detail: Option<String>,
     pub(super) status_raw: Option<String>,
+    pub(super) status_basis: Option<&'static str>,
     pub(super) status_date: Option<String>,
     pub(super) applied_date: Option<String>,
     pub(super) issued_date: Option<String>,
@@ -64,7 +67,7 @@ impl Permit {
 /// The key of a row: of the declared lists of columns the first whose columns have values.
 pub(super) fn key(rows: &Rows<'_>, row: usize, settings: &Settings) -> Option<String> {
     let part = |column: &String| match column.strip_suffix('?') {
-        Some(optional) => Some(rows.cell(row, optional).unwrap_or_default()),
+        Some(optional) => Some(rows.cell(row, optional).map(|cell| address::key_cell(settings, optional, cell)).unwrap_or_default()),
         None => rows.cell(row, column),
     };
     let parts = settings.keys.iter().find_map(|columns| columns.iter().map(part).collect::<Option<Vec<&str>>>())?;
@@ -236,19 +239,24 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
     let raw = |reader: &Reader<'_>, column: &str| reader.owned(&format!("{column}_raw")).or_else(|| reader.owned(column));
     let description = reader.text("description").map(|text| description::without_persons(text, &settings.name_marks));
     let value = settings.job_value.iter().find(|column| reader.text(column).is_some());
+    let kind = reader.kind();
+    let status = reader.category(&settings.status, &settings.trade.status, "status", "unmapped_status");
+    let or_unknown = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.to_owned());
     Permit {
         permit_id: permit_id.to_owned(),
         permit_number: reader.owned("permit_number"),
-        kind: reader.kind().unwrap_or_else(|| "unknown".to_owned()),
+        kind: or_unknown(kind.value),
+        type_basis: kind.basis,
         type_raw: raw(&reader, "type"),
         sub_type_raw: reader.owned("sub_type"),
-        work_class: reader.category(&settings.work_class, "work_class", "unmapped_work_class"),
+        work_class: reader.category(&settings.work_class, &settings.trade.work_class, "work_class", "unmapped_work_class").value,
         work_class_raw: raw(&reader, "work_class"),
-        property_class: reader.category(&settings.property_class, "property_class", "unmapped_property_class"),
+        property_class: reader.category(&settings.property_class, &settings.trade.property_class, "property_class", "unmapped_property_class").value,
         property_class_raw: raw(&reader, "property_class"),
         tags: description.as_deref().map(tags::of).unwrap_or_default(),
         description,
-        status: reader.category(&settings.status, "status", "unmapped_status").unwrap_or_else(|| "unknown".to_owned()),
+        status: or_unknown(status.value),
+        status_basis: status.basis,
         status_detail: reader.owned("status_detail"),
         status_raw: raw(&reader, "status"),
         status_date: reader.date("status_date"),

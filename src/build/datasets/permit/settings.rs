@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::datasets::Fault;
+use super::{CONTACT, PERMIT};
+use crate::datasets::{Context, Fault};
+use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Source};
 
@@ -24,6 +26,7 @@ const COLUMNS: &[&str] = &[
     "location",
     "lon",
     "permit_number",
+    "place",
     "property_class",
     "property_class_raw",
     "square_feet",
@@ -100,6 +103,8 @@ pub(super) struct Settings {
     /// Cities by what the source calls them, where it names boroughs or its own long form.
     #[serde(default)]
     pub(super) city: Lookup,
+    #[serde(skip)]
+    pub(super) trade: TradeWords,
 }
 
 #[derive(Deserialize)]
@@ -208,6 +213,29 @@ pub(super) enum Names {
     Organizations,
 }
 
+/// Words of the trade for the coded columns of permits, for what a list's own tables do not name.
+#[derive(Default)]
+pub(super) struct TradeWords {
+    pub(super) types: Words,
+    pub(super) status: Words,
+    pub(super) work_class: Words,
+    pub(super) property_class: Words,
+    pub(super) role: Words,
+}
+
+impl TradeWords {
+    pub(super) fn of(context: &Context<'_>) -> Self {
+        let of_permit = |column: &str| context.words(PERMIT, column).clone();
+        Self {
+            types: of_permit("type"),
+            status: of_permit("status"),
+            work_class: of_permit("work_class"),
+            property_class: of_permit("property_class"),
+            role: context.words(CONTACT, "role").clone(),
+        }
+    }
+}
+
 /// A table from the publisher's words, in any case, to ours; an empty text stands for null.
 #[derive(Deserialize, Default)]
 #[serde(from = "BTreeMap<String, String>")]
@@ -221,18 +249,24 @@ impl From<BTreeMap<String, String>> for Lookup {
 
 impl FromIterator<(String, String)> for Lookup {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(table: I) -> Self {
-        Self(table.into_iter().map(|(word, value)| (normalized_word(&word), value)).collect())
+        Self(table.into_iter().map(|(word, value)| (lower_case(&word), value)).collect())
     }
 }
 
 impl Lookup {
     pub(super) fn get(&self, word: &str) -> Option<&str> {
-        self.0.get(&normalized_word(word)).map(String::as_str)
+        self.0.get(&lower_case(word)).map(String::as_str)
+    }
+
+    /// Whether the table has entries for a word together with one below it: `Building/Plumbing`.
+    pub(super) fn has_pairs_of(&self, word: &str) -> bool {
+        let begin = format!("{}/", lower_case(word));
+        self.0.range(begin.clone()..).next().is_some_and(|(entry, _)| entry.starts_with(&begin))
     }
 }
 
 /// Lower case, with single blanks.
-pub(super) fn normalized_word(word: &str) -> String {
+pub(super) fn lower_case(word: &str) -> String {
     word.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 

@@ -60,6 +60,7 @@ pub(super) fn permits(items: &[Located], settings: &Settings, feed: &Feed<'_>) -
         texts("type", items, |(permit, _)| Some(&permit.kind)),
         text!("type_raw", type_raw),
         text!("sub_type_raw", sub_type_raw),
+        texts("type_basis", items, |(permit, _)| permit.type_basis),
         text!("work_class", work_class),
         text!("work_class_raw", work_class_raw),
         text!("property_class", property_class),
@@ -68,6 +69,7 @@ pub(super) fn permits(items: &[Located], settings: &Settings, feed: &Feed<'_>) -
         texts("status", items, |(permit, _)| Some(&permit.status)),
         text!("status_detail", status_detail),
         text!("status_raw", status_raw),
+        texts("status_basis", items, |(permit, _)| permit.status_basis),
         text!("status_date", status_date),
         text!("applied_date", applied_date),
         text!("issued_date", issued_date),
@@ -132,6 +134,7 @@ pub(super) fn contacts(permits: &[Located], settings: &Settings, feed: &Feed<'_>
         text!("other_license_number_normalized", other_license_number_normalized),
         text!("other_license_scheme", other_license_scheme),
         text!("phone", phone),
+        made("unknown_values", items, |(_, contact, ..)| Some(contact.unknown_values.join(LIST_SEPARATOR))),
         pointer_column(items.iter().map(|(.., pointers)| *pointers)),
     ];
     Ok(DataFrame::new(height, columns)?)

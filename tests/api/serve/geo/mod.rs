@@ -41,6 +41,7 @@ pub fn draft(population: f64) -> Draft {
         table("geo.school", None, schools()),
     ];
     tables[1].report = PartReport {
+        words: BTreeMap::new(),
         quarantined: BTreeMap::from([("value_or_reason".to_owned(), 1)]),
         warnings: BTreeMap::from([("tenure_adds_up".to_owned(), 1)]),
         notes: vec!["more rows than the ceiling".to_owned()],

@@ -128,6 +128,7 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     ask(&mut survey, &records, &OF_RECORDS).await;
     ask(&mut survey, &taxes, &OF_TAXES).await;
     ask(&mut survey, &registrants, &OF_REGISTRANTS).await;
+    ask(&mut survey, &sec::world_of_a_successor().await, &["/v1/sec/companies/1045810"]).await;
     ask(&mut survey, &bulk::world().await.0, &bulk::OF_BULK).await;
     // Of parts by subject, and of a record that is not there.
     let receipt = "/v1/receipts/sec.filing:9999999999:none";

@@ -74,6 +74,7 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
             "no permits of the type mechanical", "no permits of the type plumbing", "no completed_date", "no status_date", "no ZIP codes", "no coordinates for 3 of 4 permits",
             "no license numbers of contractors",
         ],
+        "freshness": "stale",
         "reach": {"areas": [], "population": null, "population_share": null, "population_year": null, "areas_without_estimate": 0},
     });
     assert_eq!(lists("permit.permit")[0], chicago);

@@ -79,3 +79,18 @@ async fn a_profile_says_what_a_company_is_and_has() {
     assert_eq!(world.get("/v1/sec/companies/1").await.problem(), (404, "not_found".to_owned()));
     assert_eq!(world.get("/v1/sec/companies/apple").await.problem(), (400, "invalid_parameter".to_owned()));
 }
+
+#[tokio::test]
+async fn a_successor_names_the_filings_that_say_so() {
+    let world = super::world_of_a_successor().await;
+    let profile = world.ok("/v1/sec/companies/1045810").await;
+    let url = "https://www.sec.gov/Archives/edgar/data/1045810/000104581023000007/report.htm";
+    let succession = json!({"form": "8-K12B", "accession_number": "0001045810-23-000007", "filed_date": "2023-06-01", "primary_document_url": url});
+    assert_eq!(profile["data"]["successions"], json!([succession]));
+    assert!(notices(&profile).contains(&"SUCCESSOR_ISSUER"), "{profile:#}");
+    let empty = world.ok("/v1/sec/companies/1045810/financials?metric=net_income").await;
+    assert!(notices(&empty).contains(&"SUCCESSOR_ISSUER"), "{empty:#}");
+    let filled = world.ok("/v1/sec/companies/1045810/financials?metric=revenue").await;
+    assert!(!notices(&filled).contains(&"SUCCESSOR_ISSUER"), "{filled:#}");
+    assert_eq!(world.ok("/v1/sec/companies/320193").await["data"]["successions"], json!([]));
+}

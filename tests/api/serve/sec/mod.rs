@@ -20,6 +20,17 @@ pub async fn world() -> World {
     world
 }
 
+/// The same, in which NVIDIA says that it succeeds another company.
+pub async fn world_of_a_successor() -> World {
+    let mut draft = draft();
+    let filings = [("0001045810-20-000001", "8-K", "2020-01-02"), ("0001045810-23-000007", "8-K12B", "2023-06-01")];
+    let rows = filings.map(|(number, form, day)| filing("0001045810", number, form, day, json!({}))).to_vec();
+    draft.tables.push(Table { dataset_id: "sec.filing", vintage_year: None, bucket: Some("810"), folders: &[], rows, report: PartReport::default() });
+    let world = World::empty(|_| {}).await;
+    publish(&world, draft).await;
+    world
+}
+
 pub async fn publish(world: &World, draft: Draft) -> ReleaseId {
     let id = world.publish(&draft).await;
     world.service.refresh().await.unwrap();

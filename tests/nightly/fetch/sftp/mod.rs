@@ -217,7 +217,7 @@ async fn a_run_waits_for_a_person_to_accept_the_server_s_key() {
     let fixture = "fixtures/license/fl_dbpr/basic/source/www2.myfloridalicense.com/sto/file_download/extracts/CONSTRUCTIONLICENSE_1.csv";
     server.put("doc/CONSTRUCTIONLICENSE_1.csv", &std::fs::read(project(fixture)).unwrap(), MODIFIED);
     let path = "pipelines/license/fl_dbpr.toml";
-    let text = std::fs::read_to_string(project(path)).unwrap().replace("min_bytes = 10_000_000", "");
+    let text = std::fs::read_to_string(project(path)).unwrap().replace("min_bytes = 10_000_000", "").replace("kind = \"excerpt\"", "kind = \"documented\"");
     let login = server.declared_login();
     let url = format!("url = \"{}\"\n{login}", server.url("doc/{file}.csv"));
     let changed = text.replace("url = \"https://www2.myfloridalicense.com/sto/file_download/extracts/{file}.csv\"", &url);

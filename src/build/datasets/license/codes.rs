@@ -1,0 +1,61 @@
+//! A publisher's own table of its codes: what each stands for, and whose licenses have it.
+
+use std::collections::HashMap;
+
+use super::cells::{Cells, Row};
+use super::settings::{self, HolderKind, Settings};
+
+/// The rows of the table by their code.
+pub(super) struct CodeTable<'f> {
+    cells: Cells<'f>,
+    settings: &'f settings::Codes,
+    by_code: HashMap<String, Vec<usize>>,
+}
+
+/// What the table says of a code; nothing where there is no table or no such code.
+#[derive(Default)]
+pub(super) struct Code<'c> {
+    rows: Vec<Row<'c>>,
+    texts: Vec<&'c str>,
+    kind: Option<HolderKind>,
+}
+
+impl<'f> CodeTable<'f> {
+    pub(super) fn new(cells: Cells<'f>, settings: &'f settings::Codes) -> Self {
+        let mut by_code: HashMap<String, Vec<usize>> = HashMap::new();
+        for row in 0..cells.height() {
+            if let Some(code) = cells.row(row, None).text(&settings.code) {
+                by_code.entry(code.to_uppercase()).or_default().push(row);
+            }
+        }
+        Self { cells, settings, by_code }
+    }
+
+    /// What the table says of the code in a row of the list. Rows of one code that differ in whose it is do not say it.
+    pub(super) fn code(&self, row: Row<'_>, settings: &Settings) -> Code<'_> {
+        let found = row.text(&self.settings.of).and_then(|code| self.by_code.get(&code.to_uppercase()));
+        let rows: Vec<Row<'_>> = found.into_iter().flatten().map(|row| self.cells.row(*row, None)).collect();
+        let texts = rows.iter().filter_map(|row| row.text(&self.settings.text)).collect();
+        let kind = |row: &Row<'_>| settings.holder_kind.get(row.text(self.settings.kind.as_deref()?)?).copied();
+        let first = rows.first().and_then(kind);
+        let kind = first.filter(|first| rows.iter().all(|row| kind(row) == Some(*first)));
+        Code { rows, texts, kind }
+    }
+}
+
+impl<'c> Code<'c> {
+    /// What the code stands for, in the publisher's words.
+    pub(super) fn texts(&self) -> &[&'c str] {
+        &self.texts
+    }
+
+    /// Whose licenses have the code.
+    pub(super) fn kind(&self) -> Option<HolderKind> {
+        self.kind
+    }
+
+    /// Pointers of the table's rows.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
+        self.rows.iter().flat_map(|row| row.pointers().iter().copied())
+    }
+}

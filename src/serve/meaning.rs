@@ -1,0 +1,84 @@
+//! How many records of each list have a text of the publisher in a coded column whose meaning is not known, and in which lists so many that the column's
+//! meaning is lost.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use crate::json::Json;
+use pubdata_store::{DatasetEntry, Manifest, WordCounts};
+
+/// Texts without a known meaning that are told of a column.
+const MOST_WORDS: usize = 10;
+
+/// Decimals of a share: ten thousandths.
+const SHARE_STEPS: f64 = 10_000.0;
+
+/// Writes what is known of the words of a dataset's coded columns: one object for each build and column.
+pub fn write_words(json: &mut Json, manifest: &Manifest, dataset_id: &str, dataset: &DatasetEntry) {
+    json.key("words").array(|json| {
+        for ((task_id, column), counts) in dataset.words() {
+            let share = (counts.rows - counts.unknown.min(counts.rows)) as f64 / counts.rows.max(1) as f64;
+            json.object(|json| {
+                json.key("task_id").text(task_id);
+                json.key("column").text(column);
+                json.key("rows").count(counts.rows);
+                json.key("unknown_rows").count(counts.unknown);
+                json.key("known_share").float((share * SHARE_STEPS).floor() / SHARE_STEPS);
+                json.key("is_meaning_lost").flag(manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column)));
+                json.key("commonest_unknown").array(|json| {
+                    for (word, rows) in counts.most(MOST_WORDS) {
+                        json.object(|json| {
+                            json.key("word").text(word);
+                            json.key("rows").count(rows);
+                        });
+                    }
+                });
+            });
+        }
+    });
+}
+
+/// Where an answer was looked for: its datasets, and the jurisdictions and states that it says it searched.
+pub struct Searched<'a> {
+    pub datasets: &'a [Cow<'static, str>],
+    pub jurisdictions: &'a [String],
+    pub states: &'a [String],
+}
+
+/// Says of which lists that an answer was made from the meaning of a column is lost; none where it is of none.
+pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
+    if searched.jurisdictions.is_empty() && searched.states.is_empty() {
+        // An answer about other things than lists, or about all of them: `/v1/coverage` has what is lost.
+        return None;
+    }
+    let lost = manifest.tasks.iter().filter(|(_, task)| !task.meaning_lost.is_empty());
+    let mut told = Vec::new();
+    for (task_id, task) in lost {
+        for (dataset_id, columns) in task.meaning_lost.iter().filter(|(dataset_id, _)| searched.datasets.iter().any(|used| used == *dataset_id)) {
+            let Some(dataset) = manifest.datasets.get(dataset_id).filter(|dataset| searched.has(task_id, dataset)) else { continue };
+            let words = dataset.words();
+            let share = |column: &String| {
+                let percent = words.get(&(task_id.as_str(), column.as_str())).map(WordCounts::unknown_percent).unwrap_or_default();
+                format!("`{column}` ({percent:.1} % of the records)")
+            };
+            told.push(format!("{} of {task_id}", columns.iter().map(share).collect::<Vec<_>>().join(", ")));
+        }
+    }
+    (!told.is_empty()).then(|| {
+        format!(
+            "The publisher's words for these columns are not known for many records: {}. There `unknown` or null says nothing of the record, and a search by the column \
+             does not find it; the publisher's own word is beside it.",
+            told.join("; ")
+        )
+    })
+}
+
+impl Searched<'_> {
+    /// Whether records of a build were among those that were looked at.
+    fn has(&self, task_id: &str, dataset: &DatasetEntry) -> bool {
+        let parts = || dataset.parts.iter().filter(|part| part.task_id == task_id);
+        let values = |key: &str| parts().filter_map(|part| part.partition.get(key)).map(String::as_str).collect::<BTreeSet<&str>>();
+        let is_among = |places: &[String], key: &str| places.is_empty() || places.iter().any(|place| values(key).contains(place.as_str()));
+        is_among(self.jurisdictions, "jurisdiction") && is_among(self.states, "state")
+    }
+}
