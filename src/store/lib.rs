@@ -39,6 +39,7 @@ mod staging;
 mod temporary;
 mod told;
 mod unrenewed;
+mod word_counts;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
 pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
@@ -61,7 +62,7 @@ pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
 pub use log_files::{remember_signed_note, signed_note};
-pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, WordCounts, part_path};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
 pub use part_files::PartFiles;
 pub use partial::{Partial, PartialOf};
 pub use placed::{PlacedWork, staged_part_key};
@@ -77,6 +78,7 @@ pub use staging::Staging;
 pub use temporary::TemporaryHome;
 pub use told::without_folders;
 pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
+pub use word_counts::WordCounts;
 
 use pubdata_core::error::{IoExt, Result};
 

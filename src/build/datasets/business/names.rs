@@ -48,7 +48,7 @@ pub(super) struct Party<'f> {
 }
 
 impl Party<'_> {
-    /// Whether nobody is named.
+    /// Returns true if the name is a placeholder, such as `VACANT`.
     pub fn is_placeholder(&self) -> bool {
         is_placeholder(Holds::Name, &self.name)
     }

@@ -74,7 +74,7 @@ struct Officer<'f> {
     kind: Option<&'static str>,
     title: &'f str,
     title_raw: Option<&'f str>,
-    /// Whether neither the registry's own table nor the shared vocabulary has the title.
+    /// True if the title is in neither the registry's own table nor the shared vocabulary.
     is_title_unmapped: bool,
     line1: Option<String>,
     city: Option<&'f str>,

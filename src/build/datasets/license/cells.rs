@@ -10,8 +10,8 @@ use crate::normalise::{Day, pointers, unscaled, without_time};
 use pubdata_core::error::Result;
 use pubdata_core::provenance::POINTERS;
 
-/// What columns hold in which placeholders may stand; of several licenses in a row also with a number behind the name. Parts of persons' names are not
-/// among them: Na and Same are last names.
+/// Columns that are checked for placeholders, with the kind of value each holds. In a row with several licenses the columns have a number behind the name. Parts
+/// of persons' names are not checked: Na and Same are last names.
 const PLACEHOLDERS: &[(&str, Holds)] = &[
     ("number", Holds::Number),
     ("holder_name", Holds::Name),

@@ -1,4 +1,4 @@
-//! A publisher's own table of its codes: what each stands for, and whose licenses have it.
+//! A publisher's own table of its license codes: a description of each, and whether persons or organisations hold such licenses.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct CodeTable<'f> {
     by_code: HashMap<String, Vec<usize>>,
 }
 
-/// What the table says of a code; nothing where there is no table or no such code.
+/// The table's rows for one code. Empty if the list has no table of codes, or the table lacks the code.
 #[derive(Default)]
 pub(super) struct Code<'c> {
     rows: Vec<Row<'c>>,
@@ -31,7 +31,7 @@ impl<'f> CodeTable<'f> {
         Self { cells, settings, by_code }
     }
 
-    /// What the table says of the code in a row of the list. Rows of one code that differ in whose it is do not say it.
+    /// Looks up the code of a row of the list. If the rows of a code disagree on whether it is for persons or organisations, the kind is left out.
     pub(super) fn code(&self, row: Row<'_>, settings: &Settings) -> Code<'_> {
         let found = row.text(&self.settings.of).and_then(|code| self.by_code.get(&code.to_uppercase()));
         let rows: Vec<Row<'_>> = found.into_iter().flatten().map(|row| self.cells.row(*row, None)).collect();
@@ -44,12 +44,12 @@ impl<'f> CodeTable<'f> {
 }
 
 impl<'c> Code<'c> {
-    /// What the code stands for, in the publisher's words.
+    /// The publisher's descriptions of the code.
     pub(super) fn texts(&self) -> &[&'c str] {
         &self.texts
     }
 
-    /// Whose licenses have the code.
+    /// Whether persons or organisations hold licenses with the code.
     pub(super) fn kind(&self) -> Option<HolderKind> {
         self.kind
     }

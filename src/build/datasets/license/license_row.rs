@@ -353,7 +353,7 @@ fn profession(settings: &Settings, words: &Words, row: Row<'_>, code: &Code<'_>,
     }
 }
 
-/// What all texts mean; none where they mean different things, or where what one of them means is not known.
+/// Returns the meaning that all texts share. Returns `None` if they have different meanings, or if the meaning of one is not known.
 fn agreed<'t>(texts: &[&str], meaning: impl Fn(&str) -> Option<&'t str>) -> Option<&'t str> {
     let first = meaning(texts.first()?)?;
     texts.iter().all(|text| meaning(text) == Some(first)).then_some(first)

@@ -148,12 +148,14 @@ impl<'a> Reader<'a> {
         if let together @ Some(_) = by_table(types, &pair).or_else(|| by_trade(&trade.types, &pair)) {
             return self.known(together, word, "type", "unmapped_type");
         }
+        // Most types say enough alone.
+        let Some((general @ ("building" | "other"), _)) = alone else { return self.known(alone, word, "type", "unmapped_type") };
         let of_below = by_trade(&trade.types, below).filter(|(value, _)| !matches!(*value, "building" | "other" | ""));
-        match (alone, of_below) {
-            (Some(("building", _)), Some(_)) => self.known(of_below, below, "type", "unmapped_type"),
-            (Some(("other", _)), Some(_)) => self.known(None, &pair, "type", "unmapped_type"),
-            _ => {
-                if alone.is_some_and(|(value, _)| matches!(value, "building" | "other")) && types.has_pairs_of(word) {
+        match of_below {
+            Some(_) if general == "building" => self.known(of_below, below, "type", "unmapped_type"),
+            Some(_) => self.known(None, &pair, "type", "unmapped_type"),
+            None => {
+                if types.has_pairs_of(word) {
                     self.warn("unmapped_pair", format!("type is `{pair}`, of which only `{word}` is known"));
                 }
                 self.known(alone, word, "type", "unmapped_type")
