@@ -8,6 +8,7 @@ use crate::entities_corpus;
 use crate::facts;
 use crate::facts_corpus;
 use crate::http::serve;
+use crate::lists_corpus;
 use crate::measure::{Figures, finish, pubdata, seconds};
 use crate::tax_corpus;
 
@@ -16,6 +17,9 @@ const SIXTEENTHS: [u64; 3] = [1, 4, 16];
 const ROUNDS: usize = 3;
 /// Members of the archive of facts whose releases are kept.
 const KEPT_MEMBERS: usize = 60;
+/// About what the two lists have that are measured.
+const PERMITS: u64 = 800_000;
+const CREDENTIALS: u64 = 1_600_000;
 
 /// Builds of a sixteenth, a quarter and the whole of each kind of work, and commands in a home with 1, 4 and 16 releases: by which power of the size
 /// the time grows from each size to the next.
@@ -27,6 +31,8 @@ pub fn bench() -> Result<()> {
     })?;
     registry(entities_corpus::entities()?)?;
     grow("tax boundaries, records", tax_corpus::records()?, |records| build(&["tax.sst_boundaries"], &tax_corpus::mirror(records)?))?;
+    grow("permits, records", PERMITS, |records| build(&["permit.philadelphia"], &lists_corpus::permits(records)?))?;
+    grow("licences, records", CREDENTIALS, |records| build(&["license.wa_doh"], &lists_corpus::credentials(records)?))?;
     releases_kept()
 }
 

@@ -13,6 +13,7 @@ mod facts;
 mod facts_corpus;
 mod growth;
 mod http;
+mod lists_corpus;
 mod load;
 mod lookup;
 mod measure;
