@@ -165,13 +165,14 @@ pub fn want_of_files(error: &(dyn std::error::Error + 'static)) -> Option<Error>
 
 /// Returns what an operator can do about a system call that was refused, when known.
 pub fn io_hint(error: &std::io::Error) -> Option<&'static str> {
-    use std::io::ErrorKind::{AlreadyExists, FileTooLarge, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    use std::io::ErrorKind::{AlreadyExists, FileTooLarge, NotADirectory, NotSeekable, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     match error.kind() {
         StorageFull | QuotaExceeded | FileTooLarge => {
             Some("make room there (`pubdata releases prune` deletes old releases) or raise the quota, then run again")
         }
         PermissionDenied => Some("the user that runs pubdata needs the right to it: look at owner and mode of the file and of its folder"),
         AlreadyExists | NotADirectory => Some("something else stands in the place of a folder: move it away"),
+        NotSeekable => Some("something else stands in the place of a file: move it away, and put the file back from a backup if it was one"),
         ReadOnlyFilesystem => Some("the disk is mounted for reading only: look at `mount` and at the system's log"),
         _ if error.raw_os_error().is_some_and(|code| NO_FILES_LEFT.contains(&code)) => {
             Some("raise the limit of open files: `ulimit -n 8192`, or `LimitNOFILE=8192` in the service's unit")

@@ -8,4 +8,5 @@ pub mod error;
 pub mod ids;
 pub mod issue;
 pub mod pipeline;
+pub mod printable;
 pub mod provenance;

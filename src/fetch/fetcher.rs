@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
@@ -13,15 +14,15 @@ use super::host_limiter::is_loopback;
 use super::http::{Answer, Http, Target};
 use super::mirror::{self, Mirror, MirrorLocation};
 use super::redirect::Reach;
-use super::retry::{Failure, RetryPolicy, http_date, utc_date};
+use super::retry::{Failure, RetryPolicy, http_date, is_in_the_future, utc_date};
 use super::secret::SecretUrl;
 use super::sftp::{self, Sftp};
 use super::way::Address;
 use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
-use pubdata_core::provenance::{Obtained, Snapshot};
-use pubdata_store::{FileStamp, KnownUrl, Partial, PartialOf, Snapshots};
+use pubdata_core::provenance::{Obtained, Snapshot, is_future_date};
+use pubdata_store::{FileStamp, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -122,7 +123,7 @@ impl Fetcher {
         let path = mirror::mirror_path(&url.recorded)?;
         for mirror in &self.mirrors {
             let outcome = match &mirror.location {
-                MirrorLocation::Folder(folder) => self.copy(request, &url, folder.join(&path), progress).await?,
+                MirrorLocation::Folder(folder) => self.copy(request, &url, mirror::file_in(folder, &path)?, progress).await?,
                 MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
@@ -151,7 +152,7 @@ impl Fetcher {
 
     async fn download(&self, request: &Request, address: Address<'_>, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
         let url = address.secrets;
-        let known = self.known(request, url).filter(|known| known.origin == origin);
+        let known = self.known_at(&origin, request, url);
         let mut partial = self.partial(request, url).await?;
         let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
         let mut retries = RetryPolicy::new(&self.settings);
@@ -219,7 +220,7 @@ impl Fetcher {
             return Ok(Outcome::Absent);
         }
         let (origin, stamp) = (mirror::origin_of(&path), stamp_of(&before));
-        if let Some(known) = self.known(request, url).filter(|known| known.origin == origin && known.stamp == Some(stamp)) {
+        if let Some(known) = self.known_at(&origin, request, url).filter(|known| known.stamp == Some(stamp)) {
             return self.unchanged(request, &known);
         }
         if before.len() > request.max_bytes {
@@ -231,7 +232,7 @@ impl Fetcher {
         let mut partial = self.partial(request, url).await?;
         let total_bytes = Some(before.len());
         partial.begin(PartialOf { origin: origin.clone(), last_modified: last_modified.clone(), total_bytes, ..PartialOf::default() })?;
-        let mut file = tokio::fs::File::open(&path).await.map_err(unreadable)?.into_std().await;
+        let mut file = open_file(&path).map_err(unreadable)?;
         loop {
             let total = before.len();
             // Off the runtime's thread, so that files are copied and hashed side by side.
@@ -269,7 +270,7 @@ impl Fetcher {
     /// `Config`, when the file cannot be read; `Fetch`, when it is not of the declared kind; `Store`, when our own files fail.
     pub async fn import(&self, request: &Request, path: &Path) -> Result<Outcome> {
         let unreadable = |error: std::io::Error| Error::config(format!("cannot read {}: {error}", path.display()));
-        let mut file = File::open(path).map_err(unreadable)?;
+        let mut file = open_file(path).map_err(unreadable)?;
         if path.is_dir() {
             return Err(Error::config(format!("{} is a folder", path.display())).hint("give the file as it was downloaded, one at a time"));
         }
@@ -293,7 +294,7 @@ impl Fetcher {
                 known.snapshot.source_date.clone_from(date);
                 // Whoever says otherwise than the publisher's server answers for it.
                 known.snapshot.obtained = Obtained::ByHand;
-                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, ..known };
+                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, ..known };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
@@ -307,14 +308,19 @@ impl Fetcher {
     /// # Errors
     /// `Store`, when that cannot be written down.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
-        self.snapshots.remember(&KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false })
+        let known = KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None };
+        self.snapshots.remember(&known)
     }
 
     /// Checks a whole file and makes it the URL's snapshot; refused bytes are deleted.
     async fn finish(&self, request: &Request, url: &SecretUrl, partial: Partial, arrival: Arrival) -> Result<Outcome> {
-        let previous = self.known(request, url).map(|known| known.snapshot);
+        let previous = self.known(request, url);
         let now = self.settings.clock.now();
-        let published = arrival.last_modified.as_deref().and_then(http_date).map(utc_date);
+        let published = arrival.last_modified.as_deref().and_then(http_date);
+        let (in_the_future, published): (Option<Timestamp>, Option<Timestamp>) = match published {
+            Some(published) if is_in_the_future(published, now) => (Some(published), None),
+            published => (None, published),
+        };
         let mut snapshot = Snapshot {
             source_id: request.source_id.clone(),
             keys: request.keys.clone(),
@@ -322,21 +328,23 @@ impl Fetcher {
             sha256: partial.digest(),
             size_bytes: partial.len(),
             source_version: request.source_version.clone(),
-            source_date: request.source_date.clone().or(published).unwrap_or_else(|| utc_date(now)),
-            etag: arrival.etag,
-            last_modified: arrival.last_modified,
+            source_date: request.source_date.clone().unwrap_or_else(|| utc_date(published.unwrap_or(now))),
+            etag: arrival.etag.filter(|etag| etag.len() <= MOST_HEADER_BYTES),
+            // Nor is it a condition: a server that compares dates would call every later file unchanged.
+            last_modified: arrival.last_modified.filter(|date| in_the_future.is_none() && date.len() <= MOST_HEADER_BYTES),
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
             obtained: if arrival.origin == BY_HAND { Obtained::ByHand } else { Obtained::ByProgram },
         };
-        let previous = previous.filter(|previous| previous.sha256 == snapshot.sha256);
-        if let Some(previous) = &previous {
-            // The same bytes under a new date are still the bytes of the first one.
-            snapshot.fetched_at.clone_from(&previous.fetched_at);
-            snapshot.source_date.clone_from(&previous.source_date);
+        let previous = previous.filter(|previous| previous.snapshot.sha256 == snapshot.sha256);
+        if let Some(previous) = previous.as_ref().filter(|previous| previous.future_date.is_none() || published.is_none()) {
+            // The same bytes under a new date are still the bytes of the first one, unless that one did not count.
+            snapshot.fetched_at.clone_from(&previous.snapshot.fetched_at);
+            snapshot.source_date.clone_from(&previous.snapshot.source_date);
         }
         let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
-        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false };
+        let future_date = in_the_future.map(utc_date);
+        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false, future_date };
         let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
@@ -367,7 +375,18 @@ impl Fetcher {
     }
 
     fn known(&self, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
-        self.snapshots.known_url(&request.source_id, &url.recorded).filter(|known| known.snapshot.keys == request.keys)
+        let mut known = self.snapshots.known_url(&request.source_id, &url.recorded).filter(|known| known.snapshot.keys == request.keys)?;
+        let now = self.settings.clock.now();
+        known.snapshot.last_modified.take_if(|date| http_date(date).is_some_and(|date| is_in_the_future(date, now)));
+        Some(known)
+    }
+
+    /// What is known of a URL from the place that is asked now. A date that did not count and has come by now, as after a night under a clock that was
+    /// put back, counts: the file is asked for as if it were not known.
+    fn known_at(&self, origin: &str, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
+        let today: Option<Date> = utc_date(self.settings.clock.now()).parse().ok();
+        let has_come = |date: &String| date.parse().ok().zip(today).is_some_and(|(date, today)| !is_future_date(date, today));
+        self.known(request, url).filter(|known| known.origin == origin && !known.future_date.as_ref().is_some_and(has_come))
     }
 
     async fn partial(&self, request: &Request, url: &SecretUrl) -> Result<Partial> {

@@ -18,6 +18,8 @@ use super::secret::SecretUrl;
 use super::way::{Address, KEY_ERROR, Reached, text_of};
 use super::{Fetcher, Request};
 use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::provenance::is_future_date;
+use pubdata_store::open_file;
 
 impl Fetcher {
     /// Whether something stands in for the publishers.
@@ -30,6 +32,15 @@ impl Fetcher {
     /// # Errors
     /// `Config`, for a URL that cannot be asked; `Fetch`, when a mirror does not answer. What a publisher answers is no error.
     pub async fn head(&self, request: &Request, piece: Piece) -> Result<Head> {
+        let mut head = self.ask_for_piece(request, piece).await?;
+        if let Head::Found { dated, .. } = &mut head {
+            let today = utc_date(self.settings.clock.now()).parse().ok();
+            dated.take_if(|dated| dated.parse().ok().zip(today).is_some_and(|(stated, today)| is_future_date(stated, today)));
+        }
+        Ok(head)
+    }
+
+    async fn ask_for_piece(&self, request: &Request, piece: Piece) -> Result<Head> {
         self.prepare().await?;
         let url = SecretUrl::parse(&request.url)?;
         if request.url.starts_with("file://") {
@@ -54,7 +65,7 @@ impl Fetcher {
         let mut answer = Head::Absent { status: None };
         for mirror in &self.mirrors {
             answer = match &mirror.location {
-                MirrorLocation::Folder(folder) => read_piece(&folder.join(&path), piece)?,
+                MirrorLocation::Folder(folder) => read_piece(&mirror::file_in(folder, &path)?, piece)?,
                 MirrorLocation::Url(base) => {
                     let address = Address { url: mirror::mirror_url(base, &path)?, secrets: &url, reach: Reach::Mirror, token: None };
                     self.ask(&address, piece).await
@@ -178,7 +189,7 @@ fn read_piece(path: &Path, piece: Piece) -> Result<Head> {
     if !metadata.is_file() {
         return Ok(Head::Absent { status: None });
     }
-    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut file = open_file(path).map_err(unreadable)?;
     let total = metadata.len();
     let (start, length) = piece.within(total);
     let dated = metadata.modified().ok().and_then(|modified| Timestamp::try_from(modified).ok()).map(utc_date);

@@ -8,6 +8,7 @@ use reqwest::{Response, StatusCode, Version};
 use super::body::{self, Coding, restarted};
 use super::check;
 use super::client::causes;
+use super::mirror::MOST_MIRROR_FILE_BYTES;
 use super::retry::{Failure, retry_after};
 use super::secret::SecretUrl;
 use super::way::{Address, HttpClient, KEY_ERROR, Reached, at_end_of_way, text_of};
@@ -124,8 +125,8 @@ impl Http {
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::again(Error::fetch(causes(error))))? {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() > 1 << 16 {
-                return Err(check::too_large(bytes.len() as u64, 1 << 16).into());
+            if bytes.len() as u64 > MOST_MIRROR_FILE_BYTES {
+                return Err(check::too_large(bytes.len() as u64, MOST_MIRROR_FILE_BYTES).into());
             }
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))

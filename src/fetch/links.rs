@@ -3,6 +3,9 @@
 use reqwest::Url;
 use serde_json::Value;
 
+/// Longest link that is an address: those of files stand in snapshots.
+const MOST_LINK_BYTES: usize = 8 << 10;
+
 /// The addresses a web page links to on its own host, in the order of the page, each once. A JSON document links to what its texts say
 /// are addresses, whatever type its publisher gives it.
 pub fn links(page_url: &str, page: &str) -> Vec<String> {
@@ -11,7 +14,13 @@ pub fn links(page_url: &str, page: &str) -> Vec<String> {
     let mut add = |target: &str| {
         if let Ok(mut url) = base.join(target) {
             url.set_fragment(None);
-            if url.scheme() == base.scheme() && url.host() == base.host() && url.port() == base.port() && !found.iter().any(|known| known == url.as_str()) {
+            let is_address = url.as_str().len() <= MOST_LINK_BYTES;
+            if is_address
+                && url.scheme() == base.scheme()
+                && url.host() == base.host()
+                && url.port() == base.port()
+                && !found.iter().any(|known| known == url.as_str())
+            {
                 found.push(url.into());
             }
         }

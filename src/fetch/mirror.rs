@@ -8,9 +8,13 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use pubdata_core::error::{Error, Result};
+use pubdata_store::{open_file, read_at_most};
 
 /// The file that says what a mirror is; without it a mirror holds whole files.
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
+
+/// Largest such file.
+pub(super) const MOST_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
 /// A folder, or the URL of one, that holds publishers' files under names made from their URLs.
 pub(super) struct Mirror {
@@ -50,8 +54,9 @@ impl Mirror {
         if !folder.is_dir() {
             return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
         }
-        let is_sample = match std::fs::read_to_string(folder.join(MIRROR_FILE)) {
-            Ok(content) => is_sample_mirror(&content, text)?,
+        let described = open_file(&folder.join(MIRROR_FILE)).and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
+        let is_sample = match described {
+            Ok(content) => is_sample_mirror(&String::from_utf8_lossy(&content), text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(Error::config(format!("mirror {text}: cannot read {MIRROR_FILE}: {error}"))),
         };
@@ -62,6 +67,22 @@ impl Mirror {
 /// Whether a mirror is a server's, no folder.
 pub(super) fn is_url(mirror: &str) -> bool {
     mirror.starts_with("http://") || mirror.starts_with("https://")
+}
+
+/// The place of a publisher's file below a mirror's folder.
+///
+/// # Errors
+/// `Fetch`, when a link leads out of the folder: what lies there is not the mirror's to publish.
+pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
+    let place = folder.join(path);
+    match place.canonicalize() {
+        Ok(end) if !end.starts_with(folder) => {
+            let message = format!("{} is a link that leads out of the mirror, to {}", place.display(), end.display());
+            Err(Error::fetch(message).hint("put the file itself there, or name the folder that has it as a mirror of its own"))
+        }
+        // What is not there is found to be absent.
+        _ => Ok(place),
+    }
 }
 
 /// Reads the content of a `.pubdata-mirror` file.

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::fmt::rfc2822::DateTimeParser;
 
 use super::FetchSettings;
 use pubdata_core::error::{Error, Result};
+use pubdata_core::provenance::is_future_date;
 
 /// Between two requests for a file that is being made.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -121,7 +123,16 @@ pub fn http_date(text: &str) -> Option<Timestamp> {
 
 /// The day of a time in UTC, `YYYY-MM-DD`.
 pub(super) fn utc_date(at: Timestamp) -> String {
-    at.to_zoned(jiff::tz::TimeZone::UTC).date().to_string()
+    utc_day(at).to_string()
+}
+
+fn utc_day(at: Timestamp) -> Date {
+    at.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Whether a time that a publisher states for a file is no time that a file can have now.
+pub(super) fn is_in_the_future(stated: Timestamp, now: Timestamp) -> bool {
+    is_future_date(utc_day(stated), utc_day(now))
 }
 
 #[cfg(test)]

@@ -16,6 +16,12 @@ use pubdata_core::error::{Error, want_of_files};
 /// Says that an API key is missing or wrong; the Census Data API sends it with a redirect to a page.
 pub(super) const KEY_ERROR: HeaderName = HeaderName::from_static("x-datawebapi-keyerror");
 
+/// Longest header that is read as text: signed addresses have some thousand bytes.
+const MOST_TEXT_BYTES: usize = 8 << 10;
+
+/// Longest address without its query that a server may send on to.
+const MOST_PLACE_BYTES: usize = 2 << 10;
+
 /// Asks servers over HTTP, at the pace that each allows.
 pub(super) struct HttpClient {
     pub(super) settings: FetchSettings,
@@ -94,18 +100,27 @@ impl HttpClient {
 
     /// The address that an answer sends on to, when it may be asked.
     fn next(&self, address: &Address<'_>, url: &Url, response: &Response, asked: &[Url]) -> Result<Url, Failure> {
-        let location = text_of(response.headers(), LOCATION).unwrap_or_default();
+        let location = text_of(response.headers(), LOCATION);
+        let is_too_long = location.is_none() && response.headers().contains_key(LOCATION);
+        let location = location.unwrap_or_default();
         let shown = address.secrets.redacted(&location, self.settings.secret);
         let refuse = |reason: &str, hint: &str| {
             let message = format!("the server answered {} and points to `{shown}`, {reason}", response.status());
             Failure::from(Error::fetch(message).hint(hint.to_owned()))
         };
+        if is_too_long {
+            return Err(refuse("an address that is too long or no text", check::NOT_THE_FILE_HINT));
+        }
         let next = redirect::follow(&address.url, address.reach, url, &location).map_err(|(reason, hint)| refuse(reason, hint))?;
         if next.host_str() != address.url.host_str() && address.secrets.is_in(next.as_str(), self.settings.secret) {
             return Err(refuse("another host, with the secret in it", "the secret is for the publisher's own server; ask the publisher"));
         }
         if asked.contains(&next) {
             return Err(refuse("where it was asked already: the redirects lead round in a circle", check::NOT_THE_FILE_HINT));
+        }
+        // It stands in the snapshot.
+        if redirect::without_query(&next).len() > MOST_PLACE_BYTES {
+            return Err(refuse("an address that is too long", check::NOT_THE_FILE_HINT));
         }
         if asked.len() > MOST_REDIRECTS {
             return Err(refuse(&format!("the {}th redirect; no more than {MOST_REDIRECTS} are followed", asked.len()), check::NOT_THE_FILE_HINT));
@@ -143,7 +158,7 @@ pub(super) fn at_end_of_way(failure: Failure, end: Option<&str>) -> Failure {
     }
 }
 
-/// A header as text; none where it is not there or no text.
+/// A header as text; none where it is not there, no text, or longer than any that says something.
 pub(super) fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    headers.get(name).filter(|value| value.len() <= MOST_TEXT_BYTES).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }

@@ -23,6 +23,9 @@ pub(super) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
 /// A file of which nothing proves that it came whole.
 pub(super) const LENGTH_UNKNOWN: &str = "length_unknown";
 
+/// A file, or what tells of it, is dated in the future.
+pub(super) const FUTURE_DATE: &str = "future_date";
+
 /// A page that lists a source's files could not be read, or names none.
 pub(super) const PAGE_NOT_READ: &str = "page_not_read";
 
@@ -57,7 +60,7 @@ impl Arrivals {
     pub(super) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) -> Result<Self> {
         let mut arrivals = Self::default();
         let mut incomplete: BTreeSet<&str> = BTreeSet::new();
-        for (Wanted { request, .. }, is_required) in files {
+        for (Wanted { request, future_date, .. }, is_required) in files {
             let source = settings.declarations.source(&request.source_id).map(|(_, source)| source);
             let is_partial = source.is_some_and(|source| source.partial);
             let what = match &fetched[&request.url] {
@@ -65,6 +68,7 @@ impl Arrivals {
                     let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
                     arrivals.snapshots.extend(found.iter().map(labelled));
                     arrivals.findings.extend(of_unknown_length(settings, found)?);
+                    arrivals.findings.extend(of_future_dates(settings, request, future_date.as_deref(), found)?);
                     continue;
                 }
                 Fetched::Absent if !is_required => {
@@ -123,6 +127,23 @@ impl Arrivals {
             None => "published without it".to_owned(),
         })
     }
+}
+
+/// Reports files whose publisher dates them in the future, by the file's own date or by `stated`, that of the document that tells of it.
+fn of_future_dates(settings: &RunSettings, request: &Request, stated: Option<&str>, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let future_date = |snapshot: &Snapshot| {
+        let known = snapshots.known_url(&snapshot.source_id, &snapshot.url).filter(|known| known.snapshot.sha256 == snapshot.sha256);
+        known.and_then(|known| known.future_date).map(|date| (snapshot.url.clone(), date, snapshot.source_date.clone()))
+    };
+    let used = || found.first().map_or_else(String::new, |snapshot| snapshot.source_date.clone());
+    let mut dates: Vec<(String, String, String)> = stated.map(|date| (request.url.clone(), date.to_owned(), used())).into_iter().collect();
+    dates.extend(found.iter().filter_map(future_date));
+    let finding = |(url, date, used): (String, String, String)| {
+        let detail = format!("{url}: the publisher dates it {date}, which is in the future and does not count; {used} is used instead");
+        SourceFinding::new(&request.source_id, FUTURE_DATE, detail)
+    };
+    Ok(dates.into_iter().map(finding).collect())
 }
 
 /// Tells of files whose server says neither how long they are nor where they end, and whose own end proves nothing.

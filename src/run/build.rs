@@ -89,6 +89,11 @@ pub(super) fn is_whole(declaration: &Declaration) -> Result<bool> {
     Ok(!is_split && matches!(datasets::builder(declaration)?.build, datasets::Build::Whole(_)))
 }
 
+/// Whether a pipeline is built shard by shard.
+pub(super) fn is_sharded(declaration: &Declaration) -> Result<bool> {
+    Ok(matches!(datasets::builder(declaration)?.build, datasets::Build::Sharded(_)))
+}
+
 /// Calls a pipeline's code: a defect in one must not take the others' night with it.
 pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(build).context(|| pipeline_id.to_owned())

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
+
 use super::fetching::fetch_all;
 use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver};
 use pubdata_build::decode;
 use pubdata_core::error::Result;
+use pubdata_core::provenance::is_future_date;
 use pubdata_fetch::{Fetcher, Request};
 
 /// Largest document about a list.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Asks for the documents and gives the files the days that they state. They are asked for first: what changes in between is dated too
-/// early, never too late. A document that is not there dates nothing.
+/// early, never too late. A document that is not there dates nothing, nor does one that states a day to come.
 pub(super) async fn date_files(settings: &RunSettings, fetcher: &Fetcher, files: Vec<&mut Wanted>, observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
     let documents: BTreeMap<String, Wanted> = files.iter().filter_map(|file| document(file)).map(|document| (document.request.url.clone(), document)).collect();
     if documents.is_empty() {
@@ -21,8 +24,9 @@ pub(super) async fn date_files(settings: &RunSettings, fetcher: &Fetcher, files:
     }
     let (fetched, mut sources) = fetch_all(settings, fetcher, documents.into_values().collect(), observer).await?;
     for file in files {
-        if let Some(day) = stated_day(fetcher, file, &fetched) {
-            file.request.source_date = Some(day);
+        match stated_day(fetcher, file, &fetched) {
+            Some(day) if is_future_date(day, settings.today()) => file.future_date = Some(day.to_string()),
+            day => file.request.source_date = day.map(|day| day.to_string()).or(file.request.source_date.take()),
         }
     }
     sources.retain(|source| source.outcome != "absent");
@@ -41,10 +45,10 @@ fn document(file: &Wanted) -> Option<Wanted> {
         max_bytes: MAX_BYTES,
         ..file.request.clone()
     };
-    Some(Wanted { request, paging: None, dated_by: None })
+    Some(Wanted { request, paging: None, dated_by: None, future_date: None })
 }
 
-fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<String> {
+fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<Date> {
     let dated_by = file.dated_by.as_ref()?;
     let Fetched::Snapshots(snapshots) = documents.get(&dated_by.url)? else { return None };
     let content = decode::read_document(&fetcher.snapshots().path(snapshots.first()?), MAX_BYTES).ok();
@@ -54,5 +58,5 @@ fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fet
     if instant.is_none() {
         tracing::warn!(url = %dated_by.url, "does not say when its rows changed: no number `{}`", dated_by.seconds);
     }
-    instant.map(|instant| instant.to_zoned(jiff::tz::TimeZone::UTC).date().to_string())
+    instant.map(|instant| instant.to_zoned(jiff::tz::TimeZone::UTC).date())
 }

@@ -9,7 +9,7 @@ use super::RunSettings;
 use super::selection::sources_of;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, Editions, Schedule, Source, Variable, are_labels};
-use pubdata_core::provenance::Snapshot;
+use pubdata_core::provenance::{Snapshot, is_future_date};
 
 /// The day from which each source of a build is late unless a newer edition has come. Files that someone names one by one, that are bundled or
 /// fetched on demand, and sources whose own pipeline tells of them have none.
@@ -29,7 +29,7 @@ pub(super) fn due(settings: &RunSettings, declaration: &Declaration, partition: 
                 let year = value.parse().ok().filter(|_| range.to.is_none_or(|to| value != to.to_string()));
                 year.map(|year| schedule.next_late_from(date(year, 1, 1)))
             }
-            (None, None) => due_of_files(&schedule, source, &files),
+            (None, None) => due_of_files(&schedule, source, &files, settings.today()),
         };
         due.extend(day.map(|day| (source.source_id.clone(), day)));
     }
@@ -63,11 +63,11 @@ fn due_of_labels(editions: &Editions, variable: &str, files: &[&Snapshot]) -> Op
 
 /// A file that was put out again with the same bytes keeps its first date as a source; its server knows the later one. What states a list's date
 /// itself knows better than the server.
-fn due_of_files(schedule: &Schedule, source: &Source, files: &[&Snapshot]) -> Option<Date> {
+fn due_of_files(schedule: &Schedule, source: &Source, files: &[&Snapshot], today: Date) -> Option<Date> {
     let is_stated = source.dated_by.is_some() || source.source_date.is_some();
-    let of_source = files.iter().filter_map(|file| file.source_date.parse::<Date>().ok());
+    let of_source = files.iter().filter_map(|file| file.day());
     let of_server = files.iter().filter(|_| !is_stated).filter_map(|file| day_of_header(file.last_modified.as_deref()?));
-    let newest = of_source.chain(of_server).max()?;
+    let newest = of_source.chain(of_server.filter(|day| !is_future_date(*day, today))).max()?;
     Some(schedule.next_late_from(schedule.period_of_file(newest)))
 }
 

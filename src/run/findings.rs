@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arrivals::{FILE_MISSING, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
+use super::arrivals::{FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
 use super::exit_code::ExitCode;
 use pubdata_build::publish::StagedBuild;
 use pubdata_core::issue::SourceFinding;
@@ -31,9 +31,9 @@ pub(super) fn exit_code(finding: &SourceFinding) -> ExitCode {
     }
 }
 
-/// Whether a finding says that a file or page did not come.
+/// Whether a finding is about how a file or page came, or did not come.
 pub(super) fn is_of_arrivals(finding: &SourceFinding) -> bool {
-    [FILE_MISSING, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
+    [FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
 }
 
 /// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.

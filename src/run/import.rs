@@ -2,7 +2,7 @@
 //! who said so when.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -63,6 +63,7 @@ pub struct Withdrawn {
 /// # Errors
 /// `Config`, when it is not clear which file of the source it is; `Fetch`, when it is not of the declared kind; `Busy`, while a run is under way.
 pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported> {
+    refuse_pipe(&import.file)?;
     let _lock = settings.home.lock()?;
     let started_at = Timestamp::now();
     let today = settings.fetch.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -101,6 +102,15 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     let file = imported_file(&snapshot, &import.by);
     write_down(settings, started_at, store::IMPORTED, note, ImportedFile { instead_of, ..file })?;
     Ok(Imported { snapshot, outcome })
+}
+
+/// Refuses what has no size and perhaps no end, before anybody waits for it with the home locked.
+fn refuse_pipe(path: &Path) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::config(format!("{} is a pipe, a socket or a device, not a file", path.display()))
+            .hint("save what comes from there as a file, and import that")),
+        _ => Ok(()),
+    }
 }
 
 /// Takes an imported file back: what was known of its address before counts again. Its bytes stay, for releases that were made from them, and the

@@ -3,6 +3,7 @@
 
 mod accepted;
 mod arrivals;
+mod at_hand;
 mod attention;
 mod buckets;
 mod build;
@@ -38,12 +39,14 @@ mod report;
 mod requests;
 mod selection;
 mod shards;
+mod shown;
 mod side_by_side;
 mod source_fetcher;
 mod source_rows;
 mod stage;
 mod standing;
 mod told_replay;
+mod toml_text;
 mod trace;
 mod upgrade;
 mod verify;
@@ -83,6 +86,8 @@ pub use verify::{RebuildReport, VerifyReport, rebuild, verify};
 pub use why::{explained_diff, words_of_cause};
 
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 use pubdata_build::publish::PartObserver;
 use pubdata_build::validate::{DRIFT, FLOOR, MEANING, QUARANTINED, WARNED};
@@ -138,6 +143,11 @@ impl RunSettings {
             confirmed: self.confirmed.clone(),
             part_observer: self.part_observer.clone(),
         }
+    }
+
+    /// The day of the run's clock, in UTC.
+    fn today(&self) -> Date {
+        self.fetch.clock.now().to_zoned(TimeZone::UTC).date()
     }
 
     /// Whether a person has taken as it is what a rule says of one of these: a task, its pipeline, a source or a dataset. A name without a rule

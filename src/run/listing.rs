@@ -32,7 +32,7 @@ pub(super) fn listing_page(source: &Source) -> Wanted {
         redirects: source.redirects.clone(),
         app_token: source.app_token.clone(),
     };
-    Wanted { request, paging: None, dated_by: None }
+    Wanted { request, paging: None, dated_by: None, future_date: None }
 }
 
 /// The files of a source that its page lists, or why there are none.
@@ -75,7 +75,7 @@ pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Want
             max_bytes: source.max_bytes,
             ..page
         };
-        Ok(Wanted { request, paging: None, dated_by: None })
+        Ok(Wanted { request, paging: None, dated_by: None, future_date: None })
     };
     listing.newest(links)?.into_iter().map(request).collect()
 }

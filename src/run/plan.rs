@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
@@ -196,7 +195,7 @@ async fn fetch_files(
 
 /// The day of the run's clock, in UTC.
 pub(super) fn today(settings: &RunSettings) -> Date {
-    settings.fetch.clock.now().to_zoned(TimeZone::UTC).date()
+    settings.today()
 }
 
 /// Fetches files of sources that are read on demand: those of the selected pipelines, for the values given.

@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::RunSettings;
 use super::buckets::build_bucket;
-use super::build::{BuildOutput, QUARANTINE, build, check};
+use super::build::{BuildOutput, QUARANTINE, build, check, prepare_elsewhere};
 use super::entry::task_id_of;
 use super::made_with::MadeWith;
 use super::shards::build_subjects;
+use pubdata_build::datasets::Elsewhere;
 use pubdata_build::publish;
 use pubdata_build::validate::{Candidate, validate};
 use pubdata_core::error::{Error, Result};
+use pubdata_core::pipeline::Declaration;
+use pubdata_core::provenance::SourcePointer;
 use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 
 /// What came of making a record or a release again.
@@ -23,7 +27,7 @@ pub enum Replay {
     Match,
     /// It is not, or what it was made from is damaged.
     Mismatch,
-    /// It is not, and need not be: this program is not the one that made it.
+    /// It is not, and need not be: this program is not the one that made it. Or it could not be tried, because a snapshot is neither in the home nor in the store.
     NotPossible,
 }
 
@@ -53,25 +57,24 @@ impl Difference {
 }
 
 /// Makes the record again from its pointers alone and compares every column.
-pub(super) fn replay(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, notes: &mut Vec<String>) -> Vec<Difference> {
-    match remake(made, entry, found) {
+pub(super) fn replay(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, elsewhere: &Elsewhere, notes: &mut Vec<String>) -> Vec<Difference> {
+    match remake(made, entry, found, elsewhere) {
         Ok(Some(remade)) => compare(found.columns, &remade, notes),
         Ok(None) => vec![Difference::of_bytes("the bytes no longer make this record".to_owned())],
         Err(error) => vec![Difference::of_bytes(format!("the bytes no longer make this record: {error}"))],
     }
 }
 
-fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>) -> Result<Option<Map<String, Value>>> {
+fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>, elsewhere: &Elsewhere) -> Result<Option<Map<String, Value>>> {
     let FoundRecord { part, record_id, pointers, .. } = *found;
     let settings = &made.settings;
     let declaration = made.declaration(entry).ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
     // Floors say nothing of a record.
     let is_sample = true;
-    let partition = entry.partition.values().next().cloned();
     let bucket = part.partition.get(BUCKET).map(String::as_str);
     if record_id.dataset_id() == QUARANTINE {
         // What set a record aside need not stand in its own bytes (another file may lack the area): the whole part is made again.
-        let (tables, inputs) = match build(settings, declaration, partition, entry, None)? {
+        let (tables, inputs) = match build_output(settings, declaration, entry, None, elsewhere)? {
             BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
             BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key.ends_with(bucket.unwrap_or_default()), entry)?,
             BuildOutput::Buckets(buckets, build) => build_bucket(settings, declaration, entry, buckets, build, bucket.unwrap_or_default())?,
@@ -81,7 +84,7 @@ fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>) -> Result
         let batch = table.map(|table| publish::record_batch(&settings.declarations.contracts[QUARANTINE], &table.frame, &inputs)).transpose()?;
         return Ok(batch.map(|batch| store::find_in_batch(&batch, record_id)).transpose()?.flatten().map(|(record, _)| record));
     }
-    let (tables, inputs) = match build(settings, declaration, partition, entry, Some((pointers, bucket)))? {
+    let (tables, inputs) = match build_output(settings, declaration, entry, Some((pointers, bucket)), elsewhere)? {
         BuildOutput::Tables(tables, inputs, _) => (tables, inputs),
         BuildOutput::Sharded(prepared) => build_subjects(&*prepared.sharded, |subject| subject.key == record_id.subject(), entry)?,
         BuildOutput::Buckets(..) => return Err(Error::contract("a record is made again from its pointers, not from a bucket")),
@@ -98,6 +101,20 @@ fn remake(made: &MadeWith, entry: &TaskEntry, found: &FoundRecord<'_>) -> Result
     let verdict = validate(contract, None, candidate, &inputs, None, is_sample)?;
     let batch = publish::record_batch(contract, &verdict.frame, &inputs)?;
     Ok(store::find_in_batch(&batch, record_id)?.map(|(record, _)| record))
+}
+
+/// Runs the pipeline's code. Archives that are elsewhere are those of pipelines that are built shard by shard.
+fn build_output<'a>(
+    settings: &RunSettings,
+    declaration: &'a Declaration,
+    entry: &TaskEntry,
+    only: Option<(&[SourcePointer], Option<&str>)>,
+    elsewhere: &Elsewhere,
+) -> Result<BuildOutput<'a>> {
+    if elsewhere.is_empty() {
+        return build(settings, declaration, entry.partition.values().next().cloned(), entry, only);
+    }
+    prepare_elsewhere(settings, declaration, entry, elsewhere).map(BuildOutput::Sharded)
 }
 
 /// The columns that come out otherwise. What the contract added since the release was never published: a note says so.

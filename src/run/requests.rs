@@ -50,7 +50,7 @@ pub(super) fn requests(settings: &RunSettings, declaration: &Declaration, source
         let dated_by = source.dated_by.as_ref();
         let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, seconds: dated_by.seconds.clone() }));
         let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone(), min_bytes: source.min_bytes });
-        Ok(Wanted { request, paging, dated_by: dated_by.transpose()? })
+        Ok(Wanted { request, paging, dated_by: dated_by.transpose()?, future_date: None })
     };
     combinations.into_iter().map(request).collect::<Result<_>>().context(|| format!("source {}", source.source_id))
 }

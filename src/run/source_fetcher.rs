@@ -16,6 +16,9 @@ use pubdata_fetch::{Fetcher, Outcome, Request, recorded_url};
 /// A host that failed this often is not asked again in the same run.
 const FAILURES_PER_HOST: usize = 3;
 
+/// Longest message of a failure.
+const MOST_CHARACTERS: usize = 1_000;
+
 /// Asks for the files of sources, each by the way that its source has.
 pub(super) struct SourceFetcher<'a> {
     settings: &'a RunSettings,
@@ -93,7 +96,7 @@ impl<'a> SourceFetcher<'a> {
                 Ok(Outcome::NotConfigured { variable }) => Fetched::NotConfigured(variable),
                 Err(error) => {
                     *self.failures.lock().expect("nothing panics while holding it").entry(host).or_insert(0) += 1;
-                    let text = without_places(&error.to_string(), request)?;
+                    let text = cut(without_places(&error.to_string(), request)?);
                     Fetched::Failed(error.way_out().map_or_else(|| text.clone(), |hint| format!("{text} ({hint})")))
                 }
             }
@@ -108,6 +111,15 @@ fn without_places(text: &str, request: &Request) -> Result<String> {
     let url = recorded_url(&request.url)?;
     let text = text.strip_prefix(&format!("source `{}`: ", request.source_id)).unwrap_or(text);
     Ok(text.strip_prefix(&format!("{url}: ")).unwrap_or(text).to_owned())
+}
+
+/// A message of bounded length: what a server sends may stand in it, and the ledger keeps it.
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(MOST_CHARACTERS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 fn host_of(url: &str) -> &str {

@@ -91,7 +91,7 @@ impl RowUses {
         let complete = |(source_id, read): (&String, &u64)| {
             let mut rows = self.0.remove(source_id).unwrap_or_default();
             rows.read = *read;
-            let known = rows.records + rows.merged + rows.quarantined + rows.left_out.values().sum::<u64>();
+            let known = rows.accounted();
             if known < *read {
                 rows.left_out.insert(UNUSED.to_owned(), *read - known);
             }

@@ -3,13 +3,16 @@
 use serde::Serialize;
 
 use super::RunSettings;
+use super::at_hand::AtHand;
 use super::build::QUARANTINE;
 use super::evidence::{NO_COPY, is_open, without_home};
 use super::replay::{Difference, Replay};
 use super::trace::{Remade, entry_of, remade, snapshot_of};
 use pubdata_core::error::Result;
-use pubdata_core::provenance::SourcePointer;
-use pubdata_store::{FoundRecord, Snapshots};
+use pubdata_store::FoundRecord;
+
+/// Bytes of snapshots that one request may have come from the store: who asks is not trusted with more.
+const MOST_OF_STORE: u64 = 32 << 20;
 
 /// What comes of making a record again, as far as it may be told.
 #[derive(Debug, Serialize)]
@@ -39,12 +42,15 @@ pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Res
     if found.record_id.dataset_id() == QUARANTINE {
         return Ok(untried("a record that was set aside is made again from all of its list: `pubdata trace` does that"));
     }
-    let (entry, snapshots) = (entry_of(found)?, Snapshots::look(&settings.home));
-    let is_here = |pointer: &SourcePointer| snapshot_of(entry, pointer).is_some_and(|snapshot| snapshots.path(snapshot).is_file());
-    if !found.pointers.iter().all(is_here) {
+    let entry = entry_of(found)?;
+    if !found.pointers.iter().all(|pointer| snapshot_of(entry, pointer).is_some()) {
         return Ok(untried(NO_COPY));
     }
-    let Remade { replay, not_possible, differences, notes } = remade(settings, found).await?;
+    let mut at_hand = AtHand::new(settings, None).at_most(MOST_OF_STORE);
+    let Remade { replay, not_possible, missing, differences, notes } = remade(settings, found, &mut at_hand).await?;
+    if !missing.is_empty() && replay == Replay::NotPossible {
+        return Ok(untried(NO_COPY));
+    }
     let is_told = found.pointers.iter().all(|pointer| is_open(settings, &pointer.source_id));
     let told = |Difference { column, text }| ToldDifference { column, detail: is_told.then(|| without_home(settings, &text)) };
     Ok(ToldReplay { verdict: Some(replay), reason: not_possible, differences: differences.into_iter().map(told).collect(), notes })

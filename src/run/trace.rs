@@ -1,10 +1,11 @@
 //! Follows a published record back to the publisher's bytes, and has it made again from them; lists the records that a filing fed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::at_hand::{AtHand, Need, blocking, needs};
 use super::made_with::{MadeWith, contracts_of};
 use super::replay::{Difference, Replay, replay};
 use super::{RunSettings, manifest_of};
@@ -14,6 +15,9 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, RecordId, ReleaseId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
+
+/// Missing snapshots that a reason names.
+const MOST_MISSING: usize = 5;
 
 /// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
 #[derive(Debug, Serialize)]
@@ -33,7 +37,7 @@ pub struct TraceReport {
     /// Whether every snapshot still has its digest and the record comes out the same.
     pub is_match: bool,
     pub replay: Replay,
-    /// Why what comes out otherwise says nothing of the release: this program is not the one that made it.
+    /// Why nothing can be said of the release: this program is not the one that made it, or a snapshot is neither in the home nor in the store.
     pub not_possible: Option<String>,
     /// What is not as published: damaged snapshots, and columns that come out otherwise.
     pub differences: Vec<String>,
@@ -50,7 +54,7 @@ pub struct TracedSource {
     pub source_version: String,
     pub source_date: String,
     pub obtained: Obtained,
-    /// Where the snapshot is on disk.
+    /// Where the snapshot is: on disk, or in the store where the home lacks it.
     pub path: String,
     /// The bytes, as text; none when they cannot be read.
     pub text: Option<String>,
@@ -92,14 +96,13 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
     let LocatedRecord { manifest, part, record, pointers } = located;
     let found = FoundRecord { manifest: &manifest, part: &part, record_id, columns: &record, pointers: &pointers };
     let entry = entry_of(&found)?;
-    let snapshots = Snapshots::look(&settings.home);
     let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
     let made = MadeWith::of(settings, &manifest, entry).await;
+    let mut at_hand = AtHand::new(settings, None);
+    let (made, Remade { replay, not_possible, missing, differences, notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
-    // Each reads the snapshots for itself.
-    let (remade, sources) =
-        rayon::join(|| remade_by(settings, &made, &found), || pointers.iter().map(|pointer| traced_source(declared, &snapshots, entry, pointer)).collect());
-    let Remade { replay, not_possible, differences, notes } = remade?;
+    let sources = blocking(|| pointers.iter().map(|pointer| traced_source(declared, &at_hand, entry, pointer)).collect());
+    let not_possible = not_possible.or_else(|| reason_of(&missing).filter(|_| replay == Replay::NotPossible));
     let differences: Vec<String> = differences.into_iter().map(|difference| difference.text).collect();
     Ok(TraceReport {
         record_id: record_id.to_string(),
@@ -112,7 +115,7 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
         record,
         links,
         sources,
-        is_match: differences.is_empty(),
+        is_match: replay == Replay::Match,
         replay,
         not_possible,
         differences,
@@ -126,30 +129,74 @@ pub(super) struct Remade {
     pub(super) replay: Replay,
     /// Why what comes out otherwise says nothing of the release.
     pub(super) not_possible: Option<String>,
+    /// Snapshots that are needed and not there.
+    pub(super) missing: Vec<String>,
     pub(super) differences: Vec<Difference>,
     pub(super) notes: Vec<String>,
 }
 
-/// Makes a record that was found again from its bytes.
+/// Makes a record that was found again from its bytes, with what is at hand.
 ///
 /// # Errors
 /// `Store`, when a snapshot cannot be read, or the manifest does not say of which build the record is.
-pub(super) async fn remade(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<Remade> {
+pub(super) async fn remade(settings: &RunSettings, found: &FoundRecord<'_>, at_hand: &mut AtHand) -> Result<Remade> {
     let made = MadeWith::of(settings, found.manifest, entry_of(found)?).await;
-    remade_by(settings, &made, found)
+    Ok(remade_by(settings, made, found, at_hand).await?.1)
 }
 
-/// `made` is how the record's build is made again, or why that is lost.
-fn remade_by(settings: &RunSettings, made: &Result<MadeWith>, found: &FoundRecord<'_>) -> Result<Remade> {
+/// `made` is how the record's build is made again, or why that is lost; it comes back with the home in which the snapshots are.
+async fn remade_by(settings: &RunSettings, made: Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &mut AtHand) -> Result<(Result<MadeWith>, Remade)> {
+    let entry = entry_of(found)?;
+    let mut made = made;
+    // First what the record points to; the other inputs of its build only where it does not come out of these alone.
+    let remade = remade_with(settings, &mut made, found, at_hand, Inputs::PointedAt).await?;
+    if remade.replay == Replay::Match || !remade.missing.is_empty() || entry.inputs.iter().all(|input| at_hand.has(input)) {
+        return Ok((made, remade));
+    }
+    let remade = remade_with(settings, &mut made, found, at_hand, Inputs::All).await?;
+    Ok((made, remade))
+}
+
+/// Which inputs of its build a record is made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inputs {
+    PointedAt,
+    All,
+}
+
+async fn remade_with(settings: &RunSettings, made: &mut Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &mut AtHand, inputs: Inputs) -> Result<Remade> {
+    let entry = entry_of(found)?;
+    // Of archives whose members have digests of their own.
+    let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for pointer in found.pointers.iter().filter(|pointer| is_of_member(entry, pointer)) {
+        members.entry(pointer.source_id.clone()).or_default().extend(pointer.member.clone());
+    }
+    let is_needed = |input: &Snapshot| {
+        let is_pointed_at = members.contains_key(&input.source_id) || found.pointers.iter().any(|pointer| pointer.snapshot == input.sha256);
+        inputs == Inputs::All || is_pointed_at
+    };
+    let declarations = &made.as_ref().map_or(settings, |made| &made.settings).declarations;
+    let needed: Vec<(&Snapshot, Need)> = needs(declarations, entry, &members).filter(|(input, _)| is_needed(input)).collect();
+    at_hand.take(entry, needed.into_iter()).await?;
+    if let Ok(made) = made {
+        made.settings.home = at_hand.home().clone();
+    }
+    blocking(|| remade_once(settings, made, found, at_hand))
+}
+
+fn remade_once(settings: &RunSettings, made: &Result<MadeWith>, found: &FoundRecord<'_>, at_hand: &AtHand) -> Result<Remade> {
     let entry = entry_of(found)?;
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
+    let is_all_there = at_hand.missing().is_empty() && at_hand.damaged().is_empty();
     let remake = |made: &MadeWith| {
         let mut notes = made.notes.clone();
-        (replay(made, entry, found, &mut notes), notes)
+        let remade = if is_all_there { replay(made, entry, found, at_hand.elsewhere(), &mut notes) } else { Vec::new() };
+        (remade, notes)
     };
     // Hashing the snapshots whole takes as long as making a record of them.
-    let (remade, damaged) = rayon::join(|| made.as_ref().map(remake), || damaged(declared, &Snapshots::look(&settings.home), entry, found.pointers));
+    let (remade, damaged) = rayon::join(|| made.as_ref().map(remake), || damaged(declared, at_hand, entry, found.pointers));
     let mut differences = damaged?;
+    differences.extend(at_hand.damaged().iter().cloned().map(Difference::of_bytes));
     let is_damaged = !differences.is_empty() || made.is_err();
     let (mut notes, mut not_possible) = (Vec::new(), None);
     match (made, remade) {
@@ -161,7 +208,16 @@ fn remade_by(settings: &RunSettings, made: &Result<MadeWith>, found: &FoundRecor
             differences.extend(remade);
         }
     }
-    Ok(Remade { replay: Replay::of(differences.is_empty(), not_possible.as_ref()), not_possible, differences, notes })
+    let missing = at_hand.missing().to_vec();
+    let replay = if missing.is_empty() || !differences.is_empty() { Replay::of(differences.is_empty(), not_possible.as_ref()) } else { Replay::NotPossible };
+    Ok(Remade { replay, not_possible, missing, differences, notes })
+}
+
+/// Why nothing can be said where snapshots are missing.
+pub(super) fn reason_of(missing: &[String]) -> Option<String> {
+    let shown = missing.iter().take(MOST_MISSING).cloned().collect::<Vec<_>>().join("; ");
+    let others = missing.len().saturating_sub(MOST_MISSING);
+    (!missing.is_empty()).then(|| if others > 0 { format!("{shown}; and {others} more snapshots") } else { shown })
 }
 
 /// The build that made a record.
@@ -247,15 +303,16 @@ async fn find(releases: &Releases, manifest: &Manifest, record_id: &RecordId) ->
 }
 
 /// Snapshots of the record whose bytes are not those that were fetched.
-fn damaged(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<Difference>> {
+fn damaged(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, pointers: &[SourcePointer]) -> Result<Vec<Difference>> {
     let mut differences = Vec::new();
     let mut members: Vec<&SourcePointer> = pointers.iter().filter(|pointer| is_of_member(entry, pointer)).collect();
     members.dedup_by_key(|pointer| (pointer.snapshot, &pointer.member));
-    for pointer in members {
-        differences.extend(damage_of_member(settings, snapshots, entry, pointer));
+    for pointer in members.into_iter().filter(|pointer| snapshot_of(entry, pointer).is_some_and(|snapshot| at_hand.has(snapshot))) {
+        differences.extend(damage_of_member(settings, &Snapshots::look(at_hand.home()), entry, pointer));
     }
-    for snapshot in entry.inputs.iter().filter(|input| pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
-        differences.extend(snapshots.damage(snapshot)?);
+    // What came from the store was looked at on its way.
+    for snapshot in entry.inputs.iter().filter(|input| at_hand.is_own(input) && pointers.iter().any(|pointer| pointer.snapshot == input.sha256)) {
+        differences.extend(at_hand.own().damage(snapshot)?);
     }
     Ok(differences.into_iter().map(Difference::of_bytes).collect())
 }
@@ -289,18 +346,18 @@ fn damage_of_member(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskE
     }
 }
 
-fn traced_source(settings: &RunSettings, snapshots: &Snapshots, entry: &TaskEntry, pointer: &SourcePointer) -> TracedSource {
+fn traced_source(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, pointer: &SourcePointer) -> TracedSource {
     let snapshot = snapshot_of(entry, pointer);
-    let path = snapshot.map(|snapshot| snapshots.path(snapshot)).unwrap_or_default();
+    let path = snapshot.filter(|snapshot| at_hand.has(snapshot)).map(|snapshot| Snapshots::look(at_hand.home()).path(snapshot));
     let max_bytes = settings.declarations.source(&pointer.source_id).map_or(u64::MAX, |(_, source)| source.max_bytes);
-    let bytes = decode::read_range(&path, pointer.member.as_deref(), pointer.offset, pointer.length, max_bytes);
+    let bytes = path.and_then(|path| decode::read_range(&path, pointer.member.as_deref(), pointer.offset, pointer.length, max_bytes).ok());
     TracedSource {
         pointer: pointer.clone(),
         url: snapshot.map(|snapshot| snapshot.url.clone()).unwrap_or_default(),
         source_version: snapshot.map(|snapshot| snapshot.source_version.clone()).unwrap_or_default(),
         source_date: snapshot.map(|snapshot| snapshot.source_date.clone()).unwrap_or_default(),
         obtained: snapshot.map(|snapshot| snapshot.obtained).unwrap_or_default(),
-        path: path.display().to_string(),
-        text: bytes.ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        path: snapshot.map(|snapshot| at_hand.place(snapshot)).unwrap_or_default(),
+        text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }
 }

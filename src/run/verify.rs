@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::at_hand::{AtHand, Found, Need, find};
 use super::build::{BuildOutput, Totals, build, check, expectations};
 use super::made_with::{MadeWith, contracts_of};
 use super::replay::Replay;
 use super::stage::whole;
+use super::trace::reason_of;
 use super::work_units::TaskInUnits;
-use super::{RunSettings, current_manifest};
+use super::{RunSettings, current_manifest, shown};
 use pubdata_build::publish::{self, Contribution};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
-use pubdata_store::{self as store, Home, Manifest, Part, Snapshots, TaskEntry};
+use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
 #[derive(Debug, Serialize)]
@@ -23,8 +25,10 @@ pub struct VerifyReport {
     pub snapshots: usize,
     /// Texts of declarations and contracts that the release keeps.
     pub declarations: usize,
-    /// What is missing or changed; empty when all is well.
+    /// What of the release is missing, and what of it or of its snapshots is changed; empty when all is well.
     pub problems: Vec<String>,
+    /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
+    pub missing: Vec<String>,
 }
 
 /// Whether building again from the snapshots gives the same release.
@@ -36,7 +40,7 @@ pub struct RebuildReport {
     pub replay: Replay,
     /// What came out otherwise though the same code made it from the same.
     pub differences: Vec<String>,
-    /// By task, why what came out otherwise says nothing of the release: this program is not the one that made it.
+    /// By task, why nothing can be said of the release: this program is not the one that made it, or snapshots are neither in the home nor in the store.
     pub not_possible: BTreeMap<String, String>,
     /// By task, what the reader should know.
     pub notes: BTreeMap<String, Vec<String>>,
@@ -49,36 +53,32 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
     }
 }
 
-/// Hashes every part, snapshot, declaration and companion of a release again.
+/// Compares what the manifest says of each part with its bytes, and hashes every snapshot, declaration and companion of a release again.
 ///
 /// # Errors
 /// `Store`, when the manifest itself cannot be read or was changed.
 pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
     let manifest = manifest(settings, release).await?;
-    let mut problems = Vec::new();
-    let mut parts = 0;
-    for part in manifest.datasets.values().flat_map(|dataset| &dataset.parts) {
-        parts += 1;
-        let checked = match settings.releases.part(&manifest.release_id, part).await {
-            Ok(bytes) => publish::verify_part(part, &bytes).map_err(|error| error.to_string()),
-            Err(error) => Err(format!("part {}: {error}", part.path)),
-        };
-        problems.extend(checked.err());
-    }
-    let snapshots = Snapshots::look(&settings.home);
+    let mut problems = shown::contradictions(settings, &manifest).await;
+    let parts = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
     let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
     // Equal bytes of several addresses are several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
+    let mut missing = Vec::new();
     for snapshot in &inputs {
-        problems.extend(snapshots.damage(snapshot)?);
+        match find(settings, snapshot).await? {
+            Found::AsFetched => {}
+            Found::Damaged(text) => problems.push(text),
+            Found::Missing(text) => missing.push(text),
+        }
     }
     for digest in &manifest.declarations {
         problems.extend(settings.releases.text(&manifest.release_id, digest).await.err().map(|error| error.to_string()));
     }
     problems.extend(settings.releases.companion_problems(&manifest).await?);
     let declarations = manifest.declarations.len();
-    Ok(VerifyReport { snapshots: inputs.len(), release_id: manifest.release_id, parts, declarations, problems })
+    Ok(VerifyReport { snapshots: inputs.len(), release_id: manifest.release_id, parts, declarations, problems, missing })
 }
 
 /// Builds a release again from its snapshots and its own declarations, in a scratch folder, and compares.
@@ -88,6 +88,7 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
 pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<RebuildReport> {
     let manifest = manifest(settings, release).await?;
     let scratch = settings.home.scratch("rebuild")?;
+    let mut at_hand = AtHand::new(settings, Some(&scratch));
     let mut contributions = Vec::new();
     let mut not_held = BTreeMap::new();
     let mut report = RebuildReport {
@@ -99,13 +100,24 @@ pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Res
         notes: BTreeMap::new(),
     };
     for (task_id, entry) in &manifest.tasks {
-        let made = match MadeWith::of(settings, &manifest, entry).await {
+        let (missing, damaged) = (at_hand.missing().len(), at_hand.damaged().len());
+        at_hand.take(entry, entry.inputs.iter().map(|input| (input, Need::Whole))).await?;
+        if let Some(reason) = reason_of(&at_hand.missing()[missing..]) {
+            report.not_possible.insert(task_id.clone(), reason);
+            continue;
+        }
+        if at_hand.damaged().len() > damaged {
+            report.differences.extend(at_hand.damaged()[damaged..].iter().map(|text| format!("{task_id}: {text}")));
+            continue;
+        }
+        let mut made = match MadeWith::of(settings, &manifest, entry).await {
             Ok(made) => made,
             Err(error) => {
                 report.differences.push(format!("{task_id}: {error}"));
                 continue;
             }
         };
+        made.settings.home = at_hand.home().clone();
         if !made.notes.is_empty() {
             report.notes.insert(task_id.clone(), made.notes.clone());
         }

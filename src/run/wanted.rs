@@ -21,6 +21,8 @@ pub(super) struct Wanted {
     pub(super) paging: Option<Paging>,
     /// What says when the file changed.
     pub(super) dated_by: Option<DatedBy>,
+    /// The day that it says, where that lies in the future and does not count.
+    pub(super) future_date: Option<String>,
 }
 
 /// How the pages after the first are found.

@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::RunSettings;
+use super::at_hand::{AtHand, Need};
 use super::made_with::MadeWith;
+use super::trace::reason_of;
 use super::verify::built_again;
 use pubdata_build::publish::StagedBuild;
-use pubdata_core::error::{Result, ResultExt};
+use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_store::{
     Cause, CausedChanges, Causes, DatasetDiff, Home, Manifest, Part, PartRows, RecordCause, RecordChange, RecordWhy, ReleaseDiff, TaskEntry, changed_inputs,
@@ -190,7 +192,13 @@ async fn build_with(
         ..before.entry.clone()
     };
     let texts = ((declared.manifest, declared.entry), (contracts.manifest, contracts.entry));
-    let mixed = MadeWith::mixed(settings, texts.0, texts.1, &entry).await?;
+    let mut mixed = MadeWith::mixed(settings, texts.0, texts.1, &entry).await?;
+    let mut at_hand = AtHand::new(settings, Some(scratch));
+    at_hand.take(&entry, entry.inputs.iter().map(|input| (input, Need::Whole))).await?;
+    if let Some(reason) = reason_of(at_hand.missing()).or_else(|| reason_of(at_hand.damaged())) {
+        return Err(Error::store(reason));
+    }
+    mixed.home = at_hand.home().clone();
     built_again(&mixed, task_id, &entry, sources.is_sample(), Some(before.manifest), scratch)
 }
 

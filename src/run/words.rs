@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::RunSettings;
 use super::build::{QUARANTINE, names};
+use super::toml_text::quoted;
 use super::word_guess::KnownWords;
 use pubdata_build::publish::{StagedBuild, StagedPart};
 use pubdata_build::validate::{MEANING, Refusal};
@@ -58,7 +59,7 @@ pub(super) fn tell(staged: &mut StagedBuild, declarations: &Declarations, declar
         let known = KnownWords::of(&declarations.contracts, declaration, &column);
         let line = |(word, _): (&str, u64)| {
             let guess = known.as_ref().and_then(|known| known.guess(word)).map_or_else(|| "\"…\"".to_owned(), |guess| format!("{} (guessed)", guess.value));
-            format!("{word:?} = {guess}")
+            format!("{} = {guess}", quoted(word))
         };
         let lines: Vec<String> = counts.most(MOST_TOLD).into_iter().map(line).collect();
         let table = known.as_ref().map_or(column.as_str(), |known| &known.table);

@@ -13,12 +13,12 @@ use super::side_by_side::side_by_side;
 use super::source_rows::RowUses;
 use super::{RunSettings, SharedObserver, drift, words};
 use pubdata_build::publish::{IsCompared, Stage, StagedBuild, StagedPart};
-use pubdata_build::validate::{Counts, Refusal, SHRINK, example_of, judge_totals};
+use pubdata_build::validate::{Counts, JudgedTotals, Refusal, SHRINK, example_of, judge_totals};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::{Issue, SourceFinding};
-use pubdata_core::pipeline::Declaration;
-use pubdata_store::{self as store, Home, Manifest, TaskEntry};
+use pubdata_core::pipeline::{Declaration, Expectations};
+use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
 /// What a build in units is given.
 pub(super) struct TaskInUnits<'a> {
@@ -196,23 +196,44 @@ impl TaskInUnits<'_> {
     fn judge(&self, parts: &[StagedPart], issues: &[Issue]) -> (Vec<Refusal>, Vec<String>) {
         let (mut blocked, mut notes) = (Vec::new(), Vec::new());
         for (dataset_id, expected) in &expectations(self.settings, self.declaration, self.task_id, self.entry) {
-            let mut rows = 0;
-            let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
-            for part in parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part) {
-                rows += part.rows;
-                for (totals, counts) in [(&mut quarantined, &part.report.quarantined), (&mut warnings, &part.report.warnings)] {
-                    counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
-                }
-            }
-            let is_accepted = self.settings.waives(&names(self.task_id, dataset_id), SHRINK);
-            let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, None));
-            let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == *dataset_id && issue.code == rule).map(example_of);
-            let totals =
-                judge_totals(expected, dataset_id, &Counts { rows, quarantined: &quarantined, warnings: &warnings }, example, previous_rows, self.is_sample);
+            let of_dataset = parts.iter().filter(|staged| staged.dataset_id == *dataset_id).map(|staged| &staged.part);
+            let totals = self.judge_parts(dataset_id, expected, of_dataset, None, issues);
             blocked.extend(totals.blocked);
             notes.extend(totals.notes.into_iter().chain(totals.growth).map(|note| format!("{dataset_id}: {note}")));
         }
         (blocked, notes)
+    }
+
+    /// Judges each partition of each dataset, as a build that is made at once is judged.
+    pub(super) fn judge_partitions(&self, parts: &[StagedPart], issues: &[Issue]) -> Vec<Refusal> {
+        let expected = expectations(self.settings, self.declaration, self.task_id, self.entry);
+        let of_part = |staged: &StagedPart| {
+            let part = &staged.part;
+            Some(self.judge_parts(&staged.dataset_id, expected.get(&staged.dataset_id)?, std::iter::once(part), Some(&part.partition), issues).blocked)
+        };
+        parts.iter().filter_map(of_part).flatten().collect()
+    }
+
+    fn judge_parts<'p>(
+        &self,
+        dataset_id: &str,
+        expected: &Expectations,
+        parts: impl Iterator<Item = &'p Part>,
+        partition: Option<&BTreeMap<String, String>>,
+        issues: &[Issue],
+    ) -> JudgedTotals {
+        let mut rows = 0;
+        let (mut quarantined, mut warnings) = (BTreeMap::new(), BTreeMap::new());
+        for part in parts {
+            rows += part.rows;
+            for (totals, counts) in [(&mut quarantined, &part.report.quarantined), (&mut warnings, &part.report.warnings)] {
+                counts.iter().for_each(|(code, count)| *totals.entry(code.clone()).or_insert(0) += count);
+            }
+        }
+        let is_accepted = self.settings.waives(&names(self.task_id, dataset_id), SHRINK);
+        let previous_rows = self.previous.filter(|_| !is_accepted).and_then(|manifest| rows_of(manifest, dataset_id, self.task_id, partition));
+        let example = |rule: &str| issues.iter().find(|issue| issue.dataset_id == dataset_id && issue.code == rule).map(example_of);
+        judge_totals(expected, dataset_id, &Counts { rows, quarantined: &quarantined, warnings: &warnings }, example, previous_rows, self.is_sample)
     }
 }
 

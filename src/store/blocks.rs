@@ -1,11 +1,11 @@
 //! Hashes a file as a whole and block by block: the digest says whether it is what was fetched, the checksums where it is not.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher};
 
@@ -88,7 +88,7 @@ impl BlockSums {
 
 /// Hashes a file from beginning to end.
 pub(super) fn hash_file(path: &Path) -> Result<BlockHasher> {
-    let mut file = File::open(path).at("open", path)?;
+    let mut file = open_file(path).at("open", path)?;
     let mut hasher = BlockHasher::default();
     let mut buffer = vec![0; 1 << 18];
     loop {

@@ -54,7 +54,9 @@ impl Releases {
     /// # Errors
     /// `Store`, when the channels cannot be listed.
     pub async fn channels(&self) -> Result<Vec<String>> {
-        self.store.folders(&Path::from("channels")).await
+        let mut names = self.store.folders(&Path::from("channels")).await?;
+        names.retain(|name| check_channel_name(name).is_ok());
+        Ok(names)
     }
 
     /// What a channel points at now; none when nothing was ever published there.

@@ -29,6 +29,7 @@ use bytes::Bytes;
 use memmap2::Mmap;
 use twox_hash::xxhash3_128::Hasher;
 
+use super::files::open_file;
 use super::{Manifest, Part};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
@@ -155,7 +156,7 @@ impl Copies {
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
-        map(File::open(&path).at("open", &path)?).context(|| path.display().to_string())
+        map(open_file(&path).at("open", &path)?).context(|| path.display().to_string())
     }
 
     /// Removes copies of parts that no release of these has, those of other versions of the program, and what a server that was killed left unfinished. Who has
@@ -227,7 +228,7 @@ fn age(path: &Path) -> Option<Duration> {
 }
 
 fn opened(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
+    match open_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         file => file.at("open", path).map(Some),
     }

@@ -1,10 +1,11 @@
 //! Writes that survive a loss of power: the file's bytes first, then the folder entry that names them.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::files::open_with;
 use pubdata_core::error::{IoExt, Result};
 
 /// Makes the entries of a folder durable: files created, renamed or removed in it.
@@ -35,7 +36,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", WRITTEN.fetch_add(1, Ordering::Relaxed) % 16));
     let temporary = PathBuf::from(temporary);
-    let written = File::create(&temporary).and_then(|mut file| {
+    let written = open_with(OpenOptions::new().create(true).truncate(true).write(true), &temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::home::HOME_FORMAT_VERSION;
 use super::{
     ACCEPTANCE_FORMAT_VERSION, CHANNEL_FORMAT_VERSION, EVENT_FORMAT_VERSION, Home, LEDGER_FORMAT_VERSION, MANIFEST_FORMAT_VERSION, Manifest,
-    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, keys, seen_logs, snapshots,
+    PART_FORMAT_VERSION, Releases, UNRENEWED_FORMAT_VERSION, copies, events, files, keys, seen_logs, snapshots,
 };
 use pubdata_core::error::{IoExt, Result};
 
@@ -146,7 +146,7 @@ fn count(versions: &mut Versions, bytes: &[u8]) {
 fn of_files(paths: &[PathBuf]) -> Result<Versions> {
     let mut versions = Versions::new();
     for path in paths {
-        match std::fs::read(path) {
+        match files::read_file(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             read => count(&mut versions, &read.at("read", path)?),
         }
@@ -156,7 +156,7 @@ fn of_files(paths: &[PathBuf]) -> Result<Versions> {
 
 /// Of each whole line of a file.
 fn of_lines(path: &FilePath) -> Result<Versions> {
-    let text = match std::fs::read(path) {
+    let text = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Versions::new()),
         read => read.at("read", path)?,
     };
@@ -169,7 +169,7 @@ fn of_lines(path: &FilePath) -> Result<Versions> {
 fn of_first_lines(paths: &[PathBuf]) -> Result<Versions> {
     let mut versions = Versions::new();
     for path in paths {
-        let text = std::fs::read(path).at("read", path)?;
+        let text = files::read_file(path).at("read", path)?;
         count(&mut versions, text.split(|byte| *byte == b'\n').next().unwrap_or_default());
     }
     Ok(versions)

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::files;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
 /// Name of the file with an operator's settings, in the home.
@@ -180,7 +181,7 @@ impl Home {
     pub fn is_running(&self) -> Result<bool> {
         // Only read: who looks may have no right to write. Without the file there has been no run.
         let path = self.root.join("lock");
-        let file = match File::open(&path) {
+        let file = match files::open_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             file => file.at("open", &path)?,
         };
@@ -193,14 +194,14 @@ impl Home {
 
     fn lock_file(&self) -> Result<(PathBuf, File)> {
         let path = self.root.join("lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).at("open", &path)?;
+        let file = files::open_with(OpenOptions::new().create(true).truncate(false).write(true), &path).at("open", &path)?;
         Ok((path, file))
     }
 }
 
 fn refuse_newer(root: &Path) -> Result<()> {
     let path = root.join("home.json");
-    let bytes = match std::fs::read(&path) {
+    let bytes = match files::read_file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         read => read.at("read", &path)?,
     };

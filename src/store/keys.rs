@@ -10,9 +10,10 @@ use base64::Engine as _;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Home, Plans};
+use super::{Home, Plans, files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
+use pubdata_core::printable::{is_unprintable, printable};
 
 /// Format of the keys file; readers refuse a newer one.
 pub(super) const FORMAT_VERSION: u32 = 1;
@@ -137,6 +138,10 @@ impl Keys {
         if new.name.trim().is_empty() || new.name.len() > 200 {
             return Err(Error::config("a key needs a name of 1 to 200 characters"));
         }
+        if new.name.contains(is_unprintable) {
+            let message = format!("the name of a key has no control characters: `{}`", printable(&new.name));
+            return Err(Error::config(message).hint("a list of keys is read on a terminal, which would obey them"));
+        }
         if new.scopes.is_empty() {
             return Err(Error::config("a key without scopes opens nothing").hint(format!("scopes: {}", Scope::ALL.map(Scope::name).join(", "))));
         }
@@ -169,7 +174,7 @@ impl Keys {
     /// # Errors
     /// `Store`, when the file is damaged or its format is newer than this program.
     pub fn list(&self) -> Result<Vec<ApiKey>> {
-        let bytes = match std::fs::read(&self.path) {
+        let bytes = match files::read_file(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error).at("read", &self.path),
@@ -210,7 +215,7 @@ impl Keys {
     /// Reads, changes and replaces the file while no one else does.
     fn change<T>(&self, change: impl FnOnce(&mut Vec<ApiKey>) -> Result<T>) -> Result<T> {
         let lock_path = self.path.with_extension("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).at("open", &lock_path)?;
+        let lock = files::open_with(OpenOptions::new().create(true).truncate(false).write(true), &lock_path).at("open", &lock_path)?;
         lock.lock().at("lock", &lock_path)?;
         let mut keys = self.list()?;
         let outcome = change(&mut keys)?;
@@ -226,7 +231,7 @@ impl Keys {
         options.create(true).truncate(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file: File = options.open(&temporary).at("create", &temporary)?;
+        let mut file: File = files::open_with(&mut options, &temporary).at("create", &temporary)?;
         file.write_all(text).at("write", &temporary)?;
         file.sync_all().at("write", &temporary)?;
         std::fs::rename(&temporary, &self.path).at("replace", &self.path)

@@ -13,6 +13,8 @@ mod diff;
 mod disk_use;
 mod durable;
 mod events;
+mod files;
+mod folder_files;
 mod foreign_errors;
 mod formats;
 mod home;
@@ -56,13 +58,14 @@ pub use events::{
     EVENT_FORMAT_VERSION, Event, EventKind, EventLog, EventTail, Feed, FeedState, Findings, FollowState, NewEvent, REPLAY, Reconciled, StreamEntity,
     StreamFiling, last_event_at,
 };
+pub use files::{open_file, read_at_most, read_file};
 pub use foreign_errors::parquet_error;
 pub use formats::{FormatReport, StagedFormats, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};
 pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
 pub use log_files::{remember_signed_note, signed_note};
-pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
+pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};
 pub use part_files::PartFiles;
 pub use partial::{Partial, PartialOf};
 pub use placed::{PlacedWork, staged_part_key};
@@ -73,12 +76,13 @@ pub use replica::{Replica, SharedLog, change_keys, list_keys};
 pub use scratch::Scratch;
 pub use seen_logs::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
 pub use shared::{SharedFile, SharedStore};
-pub use snapshots::{FileStamp, KnownUrl, Snapshots, StoredSnapshot};
+pub use shared_snapshots::Taken;
+pub use snapshots::{FileStamp, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
 pub use told::without_folders;
 pub use unrenewed::{NotRenewed, UNRENEWED_FORMAT_VERSION, Unrenewed};
-pub use word_counts::WordCounts;
+pub use word_counts::{WordCounts, WordTally};
 
 use pubdata_core::error::{IoExt, Result};
 
@@ -91,7 +95,7 @@ pub fn append_lines<T: serde::Serialize>(path: &std::path::Path, values: &[T]) -
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).at("create folder", folder)?;
     }
-    let mut file = std::io::BufWriter::new(std::fs::OpenOptions::new().create(true).append(true).open(path).at("open", path)?);
+    let mut file = std::io::BufWriter::new(files::open_with(std::fs::OpenOptions::new().create(true).append(true), path).at("open", path)?);
     for value in values {
         let line = serde_json::to_vec(value).expect("findings are plain data");
         file.write_all(&line).and_then(|()| file.write_all(b"\n")).at("write", path)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::durable;
+use super::{durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 
 /// Appends a line, durably. A line that a killed process left half written is cut off first.
@@ -18,7 +18,7 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
     let is_new = !path.exists();
     let mut line = serde_json::to_vec(value).expect("a line is plain data");
     line.push(b'\n');
-    let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).at("open", path)?;
+    let mut file = files::open_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), path).at("open", path)?;
     // Two commands at once append one after the other.
     file.lock().at("lock", path)?;
     let mut text = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn append_line(path: &Path, value: &impl Serialize) -> Result<()> {
 /// # Errors
 /// `Store`, when a whole line is not of the form or of a newer format.
 pub(super) fn read_lines<T: DeserializeOwned>(path: &Path, newest_format: u32) -> Result<Vec<T>> {
-    let text = match std::fs::read(path) {
+    let text = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.at("read", path)?,
     };

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use object_store::path::Path;
 
 use super::channels::check_channel_name;
-use super::{Home, Releases, durable};
+use super::{Home, Releases, durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::ReleaseId;
 
@@ -69,7 +69,7 @@ impl Releases {
 /// `Store`, when it cannot be read.
 pub fn signed_note(home: &Home, channel: &str) -> Result<Option<String>> {
     let path = home.root().join("signed").join(channel);
-    match std::fs::read_to_string(&path) {
+    match files::open_file(&path).and_then(std::io::read_to_string) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some).at("read", &path),
     }

@@ -197,7 +197,7 @@ impl Part {
 }
 
 /// Partition column of records that were set aside: the dataset that they are not in.
-const OF_DATASET: &str = "dataset_id";
+pub const OF_DATASET: &str = "dataset_id";
 
 /// Partition column of datasets whose parts are built one by one: the last characters of the subject's key, or the hash of the row's.
 pub const BUCKET: &str = "bucket";

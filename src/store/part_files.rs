@@ -14,6 +14,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use super::files::read_file;
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 
@@ -87,7 +88,7 @@ impl PartFiles {
             file.last_used = clock;
             file.is_checked
         };
-        let bytes = fs::read(self.path(digest)).ok().filter(|bytes| is_checked || Digest::of(bytes) == *digest);
+        let bytes = read_file(&self.path(digest)).ok().filter(|bytes| is_checked || Digest::of(bytes) == *digest);
         let mut kept = self.lock();
         match bytes {
             Some(bytes) => {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{channel, sync_channel};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{BlockHasher, BlockSums};
+use super::files;
 use super::snapshots::write_json;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::Digest;
@@ -61,7 +62,7 @@ impl Partial {
     pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(format!("{name}.part"));
         let sidecar = folder.join(format!("{name}.json"));
-        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path).at("open", &path)?;
+        let file = files::open_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path).at("open", &path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -223,7 +224,7 @@ impl Partial {
     }
 
     fn read_sidecar(&self) -> Option<PartialOf> {
-        let sidecar: Sidecar = serde_json::from_slice(&fs::read(&self.sidecar).ok()?).ok()?;
+        let sidecar: Sidecar = serde_json::from_slice(&files::read_file(&self.sidecar).ok()?).ok()?;
         (sidecar.format_version == SIDECAR_FORMAT_VERSION && sidecar.boot == boot()).then_some(sidecar.of)
     }
 

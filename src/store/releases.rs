@@ -15,6 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
+use super::files::open_file;
 use super::record::{Record, find_record};
 use super::{Home, Manifest, Part, PartFiles, SharedStore, Staging};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
@@ -197,7 +198,7 @@ impl Releases {
         let found = match self.folder() {
             Some(folder) => {
                 let path = folder.join(part_key(id, &part.path)?.as_ref());
-                match File::open(&path) {
+                match open_file(&path) {
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(missing(id, part)),
                     opened => find_record(opened.at("open", &path)?, record_id),
                 }
@@ -290,7 +291,7 @@ impl Releases {
         let to = part_key(id, part_path)?;
         // A release that has no manifest yet is as old as its newest file: as old as this, not as the build.
         let renew = |file: File| file.set_modified(SystemTime::now()).and_then(|()| file.sync_all());
-        let make_durable = move || match File::open(&path).and_then(renew) {
+        let make_durable = move || match open_file(&path).and_then(renew) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             synced => synced.map(|()| true).at("make durable", &path),
         };

@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use object_store::path::Path;
 
 use super::events::Line;
-use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore};
+use super::{Event, EventLog, EventTail, Home, Keys, REPLAY, SharedStore, files};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 
 /// How often a change of the keys is tried again that another change has overtaken.
@@ -296,7 +296,7 @@ async fn newest_generation(store: &SharedStore) -> Result<u64> {
 
 fn read_if_there(home: &Home) -> Result<Option<Bytes>> {
     let path = home.keys_file();
-    match std::fs::read(&path) {
+    match files::read_file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         read => read.map(|bytes| Some(bytes.into())).at("read", &path),
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Home, durable};
+use super::{Home, durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::Digest;
 
@@ -55,7 +55,7 @@ fn file(home: &Home, url: &str) -> PathBuf {
 }
 
 fn read(path: &std::path::Path) -> Result<Option<SeenLog>> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match files::read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         read => read.at("read", path)?,
     };

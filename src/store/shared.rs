@@ -1,6 +1,7 @@
 //! The place that machines share: a folder, or a bucket of an object store. All of it is files that are made once or replaced whole; what has to be
 //! decided between machines is decided by who creates a file first.
 
+use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +15,9 @@ use object_store::{ObjectStore, ObjectStoreExt, PutMode};
 
 use tokio::io::AsyncWriteExt;
 
-use super::Home;
 use super::cloud::{SCHEMES, open_bucket};
 use super::foreign_errors::object_store_error;
+use super::{Home, files, folder_files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 
 /// How often a file is tried to be created whose creation is neither done nor refused.
@@ -120,11 +121,19 @@ impl SharedStore {
         &self.url
     }
 
+    /// Where a file is, when the store is a folder on this machine.
+    fn path(&self, key: &Path) -> Option<PathBuf> {
+        self.folder.as_ref().map(|root| root.join(key.as_ref()))
+    }
+
     /// Reads a file; none when there is none.
     ///
     /// # Errors
     /// `Store`, when it is there and cannot be read.
     pub async fn read(&self, key: &Path) -> Result<Option<Bytes>> {
+        if let Some(path) = self.path(key) {
+            return folder_files::read(path).await;
+        }
         let at_key = |error: object_store::Error| object_store_error(error).context(key.to_string());
         match self.store.get(key).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(at_key)?)),
@@ -137,16 +146,22 @@ impl SharedStore {
     ///
     /// # Errors
     /// `Store`, when it is not there or cannot be read.
-    pub async fn read_range(&self, key: &Path, range: std::ops::Range<u64>) -> Result<Bytes> {
-        self.store.get_range(key, range).await.map_err(|error| object_store_error(error).context(key.to_string()))
+    pub async fn read_range(&self, key: &Path, range: Range<u64>) -> Result<Bytes> {
+        match self.path(key) {
+            Some(path) => folder_files::read_range(path, range).await,
+            None => self.store.get_range(key, range).await.map_err(|error| object_store_error(error).context(key.to_string())),
+        }
     }
 
     /// Reads several ranges of a file, several at a time; ranges near each other come in one answer.
     ///
     /// # Errors
     /// `Store`, when it is not there or cannot be read.
-    pub async fn read_ranges(&self, key: &Path, ranges: &[std::ops::Range<u64>]) -> Result<Vec<Bytes>> {
-        self.store.get_ranges(key, ranges).await.map_err(|error| object_store_error(error).context(key.to_string()))
+    pub async fn read_ranges(&self, key: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        match self.path(key) {
+            Some(path) => folder_files::read_ranges(path, ranges).await,
+            None => self.store.get_ranges(key, ranges).await.map_err(|error| object_store_error(error).context(key.to_string())),
+        }
     }
 
     /// Gives the bytes of a file piece by piece; false when there is none.
@@ -154,6 +169,9 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it cannot be read; those of `take`.
     pub async fn read_pieces(&self, key: &Path, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<bool> {
+        if let Some(path) = self.path(key) {
+            return folder_files::read_pieces(path, take).await;
+        }
         let at_key = |error: object_store::Error| object_store_error(error).context(key.to_string());
         let mut pieces = match self.store.get(key).await {
             Ok(found) => found.into_stream(),
@@ -171,7 +189,7 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when it cannot be read or written.
     pub async fn put_file(&self, key: &Path, path: &FilePath) -> Result<()> {
-        let mut file = tokio::fs::File::open(path).await.at("open", path)?;
+        let mut file = tokio::fs::File::from_std(files::open_file(path).at("open", path)?);
         let mut writer = BufWriter::with_capacity(self.store.clone(), key.clone(), PIECE_BYTES);
         let sent = async {
             tokio::io::copy(&mut file, &mut writer).await?;
@@ -185,6 +203,9 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when the store cannot be asked.
     pub async fn size(&self, key: &Path) -> Result<Option<u64>> {
+        if let Some(path) = self.path(key) {
+            return folder_files::size(path).await;
+        }
         match self.store.head(key).await {
             Ok(found) => Ok(Some(found.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
@@ -300,19 +321,8 @@ impl SharedStore {
             let files = self.list(folder).await?;
             return Ok(files.into_iter().filter_map(|file| Some(file.key.strip_prefix(folder.as_ref())?.strip_prefix('/')?.to_owned())).collect());
         };
-        let path = root.join(folder.as_ref());
-        let entries = match std::fs::read_dir(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.at("list folder", &path)?,
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.at("list folder", &path)?;
-            if !entry.file_type().at("list folder", &path)?.is_dir() {
-                names.push(entry.file_name().to_string_lossy().into_owned());
-            }
-        }
-        Ok(names)
+        let names = entries(&root.join(folder.as_ref()))?;
+        Ok(names.into_iter().filter(|(_, is_folder)| !is_folder).map(|(name, _)| name).collect())
     }
 
     /// The names of the folders in a folder, sorted.
@@ -320,8 +330,14 @@ impl SharedStore {
     /// # Errors
     /// `Store`, when they cannot be listed.
     pub async fn folders(&self, folder: &Path) -> Result<Vec<String>> {
-        let listing = self.store.list_with_delimiter(Some(folder)).await.map_err(object_store_error)?;
-        let mut names: Vec<String> = listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect();
+        let mut names: Vec<String> = match &self.folder {
+            // A name that no file of a store can have, such as one with a line break, is somebody else's, and keeps nobody from reading the others.
+            Some(root) => entries(&root.join(folder.as_ref()))?.into_iter().filter(|(_, is_folder)| *is_folder).map(|(name, _)| name).collect(),
+            None => {
+                let listing = self.store.list_with_delimiter(Some(folder)).await.map_err(object_store_error)?;
+                listing.common_prefixes.iter().filter_map(|path| path.filename().map(str::to_owned)).collect()
+            }
+        };
         names.sort();
         Ok(names)
     }
@@ -358,4 +374,20 @@ impl SharedStore {
         }
         Ok(())
     }
+}
+
+/// The names in a folder, each with whether it is a folder's; none when there is no such folder.
+fn entries(path: &FilePath) -> Result<Vec<(String, bool)>> {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.at("list folder", path)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.at("list folder", path)?;
+        let kind = entry.file_type().at("list folder", path)?;
+        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+        names.push((entry.file_name().to_string_lossy().into_owned(), is_folder));
+    }
+    Ok(names)
 }

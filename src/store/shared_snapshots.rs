@@ -1,14 +1,26 @@
 //! Puts snapshots where other machines find them, and takes them from there.
 
 use std::ops::Range;
+use std::path::Path as FilePath;
 use std::time::Duration;
 
 use bytes::Bytes;
 use object_store::path::Path;
 
-use super::{SharedStore, Snapshots};
+use super::{Partial, SharedStore, Snapshots};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
+use pubdata_core::ids::{Digest, Hasher};
 use pubdata_core::provenance::Snapshot;
+
+/// What came of taking a snapshot from a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    AsFetched,
+    /// The store does not have it.
+    Gone,
+    /// The store has other bytes.
+    Other,
+}
 
 /// Between looks at a snapshot that another process of this machine is taking.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
@@ -54,19 +66,91 @@ impl Snapshots {
         if is_here() {
             return partial.discard();
         }
-        let key = self.key(snapshot)?;
         partial.restart()?;
-        let place = || format!("snapshot {key} of {}", store.url());
-        if !store.read_pieces(&key, |piece| partial.write(piece)).await? {
+        let place = || Ok::<_, Error>(format!("snapshot {} of {}", self.key(snapshot)?, store.url()));
+        match self.fill(partial, store, snapshot).await? {
+            Taken::AsFetched => Ok(()),
+            Taken::Gone => {
+                Err(Error::store(format!("{} is gone (fetched from {})", place()?, snapshot.url)).hint("`pubdata plan --write` puts it there again"))
+            }
+            Taken::Other => Err(Error::store(format!("{} is not what was fetched from {}", place()?, snapshot.url))
+                .hint("delete it there; `pubdata plan --write` puts it there again")),
+        }
+    }
+
+    /// Takes a snapshot from a store into a home that is thrown away: a link, where the store is a folder.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be read, or the home not be written.
+    pub async fn take(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<Taken> {
+        if let Some(folder) = store.folder() {
+            let path = folder.join(self.key(snapshot)?.as_ref());
+            return match self.digest_in(store, snapshot).await? {
+                None => Ok(Taken::Gone),
+                Some(digest) if digest != snapshot.sha256 => Ok(Taken::Other),
+                Some(_) => self.link(snapshot, &path).map(|()| Taken::AsFetched),
+            };
+        }
+        let partial = self.partial(&snapshot.source_id, &snapshot.url)?;
+        self.fill(partial, store, snapshot).await
+    }
+
+    async fn fill(&self, mut partial: Partial, store: &SharedStore, snapshot: &Snapshot) -> Result<Taken> {
+        if !store.read_pieces(&self.key(snapshot)?, |piece| partial.write(piece)).await? {
             partial.discard()?;
-            return Err(Error::store(format!("{} is gone (fetched from {})", place(), snapshot.url)).hint("`pubdata plan --write` puts it there again"));
+            return Ok(Taken::Gone);
         }
         if partial.digest() != snapshot.sha256 {
             partial.discard()?;
-            return Err(Error::store(format!("{} is not what was fetched from {}", place(), snapshot.url))
-                .hint("delete it there; `pubdata plan --write` puts it there again"));
+            return Ok(Taken::Other);
         }
-        self.keep(partial, snapshot)
+        self.keep(partial, snapshot).map(|()| Taken::AsFetched)
+    }
+
+    /// Has a snapshot be found here whose bytes are in another file of this machine.
+    ///
+    /// # Errors
+    /// `Store`, when the link cannot be made.
+    pub fn link(&self, snapshot: &Snapshot, to: &FilePath) -> Result<()> {
+        let path = self.path(snapshot);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).at("create folder", folder)?;
+        }
+        match std::os::unix::fs::symlink(to, &path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked.at("create link", &path),
+        }
+    }
+
+    /// Whether a store has a snapshot.
+    ///
+    /// # Errors
+    /// `Store`, when the store cannot be asked.
+    pub async fn is_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<bool> {
+        Ok(store.size(&self.key(snapshot)?).await?.is_some())
+    }
+
+    /// The digest of a snapshot's bytes in a store; none when it is not there.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read.
+    pub async fn digest_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<Option<Digest>> {
+        let mut hasher = Hasher::default();
+        let is_there = store
+            .read_pieces(&self.key(snapshot)?, |piece| {
+                hasher.update(piece);
+                Ok(())
+            })
+            .await?;
+        Ok(is_there.then(|| hasher.finish()))
+    }
+
+    /// Where a store has a snapshot.
+    ///
+    /// # Errors
+    /// `Store`, when its name is none that a store has.
+    pub fn place_in(&self, store: &SharedStore, snapshot: &Snapshot) -> Result<String> {
+        Ok(format!("{}/{}", store.url(), self.key(snapshot)?))
     }
 
     /// Reads ranges of a snapshot of a store, several at a time. Its digest says nothing of them: whoever reads them checks what they hold.

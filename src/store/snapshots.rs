@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{self, BlockSums};
+use super::files::{self, read_file};
 use super::{Home, Partial};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::ids::Digest;
@@ -16,6 +17,9 @@ use pubdata_core::provenance::Snapshot;
 
 /// Format of the files below `state/urls`; one of a newer format counts as absent.
 pub(super) const URL_STATE_FORMAT_VERSION: u32 = 1;
+
+/// Longest header that is kept of a publisher's answer: an ETag has some forty bytes.
+pub const MOST_HEADER_BYTES: usize = 512;
 
 /// Publishers' files, named by their content, and what is known of each URL.
 ///
@@ -46,6 +50,22 @@ pub struct KnownUrl {
     /// Whether nothing proves that the bytes are the whole file: neither how they came nor how they end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_length_unknown: bool,
+    /// The publisher's date of the bytes, where it lies after the day of the fetch and does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub future_date: Option<String>,
+}
+
+impl KnownUrl {
+    /// Takes back what an earlier version believed: a date after the day of the fetch, and headers of any length.
+    fn without_what_is_not_believed(mut self) -> Self {
+        let snapshot = &mut self.snapshot;
+        if let Some(day) = snapshot.day_of_fetch().filter(|_| snapshot.has_future_date()) {
+            self.future_date = Some(std::mem::replace(&mut snapshot.source_date, day.to_string()));
+        }
+        snapshot.etag.take_if(|etag| etag.len() > MOST_HEADER_BYTES);
+        snapshot.last_modified.take_if(|date| date.len() > MOST_HEADER_BYTES);
+        self
+    }
 }
 
 /// What a file system says of a file that changes whenever its bytes do.
@@ -102,9 +122,9 @@ impl Snapshots {
     /// Like [`Snapshots::known`], with where the bytes came from.
     pub fn known_url(&self, source_id: &str, url: &str) -> Option<KnownUrl> {
         let path = self.url_state_file(source_id, url);
-        let bytes = fs::read(&path).ok()?;
+        let bytes = read_file(&path).ok()?;
         let known = match serde_json::from_slice::<UrlState>(&bytes) {
-            Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => state.known,
+            Ok(state) if state.format_version == URL_STATE_FORMAT_VERSION => state.known.without_what_is_not_believed(),
             Ok(state) => {
                 tracing::warn!(path = %path.display(), format_version = state.format_version, "state of a URL has an unknown format; fetching it again");
                 return None;
@@ -125,7 +145,7 @@ impl Snapshots {
     pub fn known_of_source(&self, source_id: &str) -> Result<Vec<Snapshot>> {
         let mut snapshots = Vec::new();
         for path in self.url_states()? {
-            let bytes = fs::read(&path).at("read", &path)?;
+            let bytes = read_file(&path).at("read", &path)?;
             let state = serde_json::from_slice::<UrlState>(&bytes).ok().filter(|state| state.known.snapshot.source_id == source_id);
             snapshots.extend(state.and_then(|state| self.known(source_id, &state.known.snapshot.url)));
         }
@@ -140,7 +160,7 @@ impl Snapshots {
     pub fn newest(&self) -> Result<std::collections::BTreeSet<Digest>> {
         let mut newest = std::collections::BTreeSet::new();
         for path in self.url_states()? {
-            let bytes = fs::read(&path).at("read", &path)?;
+            let bytes = read_file(&path).at("read", &path)?;
             newest.extend(serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot.sha256));
         }
         Ok(newest)
@@ -163,7 +183,7 @@ impl Snapshots {
     /// `Store`, when the folder cannot be read.
     pub fn find(&self, source_id: &str, sha256: &Digest) -> Result<Option<PathBuf>> {
         let folder = self.source_dir(source_id);
-        let mut paths: Vec<PathBuf> = files_of(&folder)?.into_iter().filter(|path| digest_of_name(path) == Some(*sha256)).collect();
+        let mut paths: Vec<PathBuf> = files_of(&folder)?.into_iter().filter(|path| digest_of_name(path) == Some(*sha256) && path.is_file()).collect();
         paths.sort();
         Ok(paths.into_iter().next())
     }
@@ -265,7 +285,7 @@ impl Snapshots {
         if hasher.digest() == snapshot.sha256 {
             return Ok(None);
         }
-        let known = fs::read(self.blocks_file(&snapshot.sha256)).ok().and_then(|bytes| serde_json::from_slice::<BlockSums>(&bytes).ok());
+        let known = read_file(&self.blocks_file(&snapshot.sha256)).ok().and_then(|bytes| serde_json::from_slice::<BlockSums>(&bytes).ok());
         let place = known.map(|known| known.differences(&hasher.sums())).filter(|ranges| !ranges.is_empty()).map_or_else(String::new, |ranges| {
             let ranges: Vec<String> = ranges.iter().take(5).map(|(start, end)| format!("{start} to {end}")).collect();
             format!(", changed within bytes {}", ranges.join(", "))
@@ -291,7 +311,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| Error::store(format!("cannot write {}: {error}", path.display())))?;
     bytes.push(b'\n');
     let aside = path.with_extension("json.new");
-    File::create(&aside).and_then(|mut file| file.write_all(&bytes)).at("write", &aside)?;
+    files::open_with(OpenOptions::new().create(true).truncate(true).write(true), &aside).and_then(|mut file| file.write_all(&bytes)).at("write", &aside)?;
     fs::rename(&aside, path).at("rename to", path)
 }
 

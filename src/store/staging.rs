@@ -72,7 +72,7 @@ impl Staging {
     /// `Store`, when it is there and cannot be read.
     pub fn description(&self) -> Result<Option<Vec<u8>>> {
         let path = self.folder.join(BUILD);
-        match std::fs::read(&path) {
+        match super::files::read_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             read => read.map(Some).at("read", &path),
         }
@@ -84,7 +84,7 @@ impl Staging {
     /// `Store`, when it is there and cannot be read.
     pub fn part(&self, part_path: &str) -> Result<Option<Vec<u8>>> {
         let path = self.path(part_path);
-        match std::fs::read(&path) {
+        match super::files::read_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             read => read.map(Some).at("read", &path),
         }

@@ -1,5 +1,6 @@
 //! Fetching against a publisher that behaves and one that does not: the outcome, the message, and what is on disk afterwards.
 
+mod beliefs;
 mod completeness;
 mod conditions;
 mod desk;

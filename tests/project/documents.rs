@@ -97,7 +97,7 @@ fn readme_counts_lists_that_were_seen_apart_from_documented_ones() {
     }
     let [permits, licenses, businesses] = ["permit", "license", "business"].map(|family| counts[family]);
     let said = format!(
-        "Of the lists of permits {} were seen in records of the publisher and {} are known from documentation alone; of licenses {} and {}; of businesses {} and {}.",
+        "Permits: {} lists were checked against records of the publisher, {} are known from documentation alone; licenses: {} and {}; businesses: {} and {}.",
         permits[0], permits[1], licenses[0], licenses[1], businesses[0], businesses[1]
     );
     assert!(readme.contains(&said), "the README does not say: {said}");
@@ -130,7 +130,7 @@ fn readme_says_which_states_and_cities_are_covered() {
         let label = match (cells[1], cells[2]) {
             ("full", "boundaries") => "by ZIP code or address, with local rates",
             ("full", "places") => "by city or county, with local rates",
-            ("full", "counties") => "by county, which is all that taxes there",
+            ("full", "counties") => "by county (cities have no rates of their own, except in Westchester, NY)",
             ("full", "statewide") => "one rate for the whole state",
             ("full", "no_tax") => "no sales tax",
             ("state_only", _) => "the state's own rate only",

@@ -10,6 +10,7 @@ pub mod desk;
 pub mod objects;
 pub mod peers;
 pub mod publisher;
+pub mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;

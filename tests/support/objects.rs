@@ -62,6 +62,11 @@ impl ObjectServer {
         self.state.lock().unwrap().objects.keys().cloned().collect()
     }
 
+    /// The bytes of a file.
+    pub fn object(&self, key: &str) -> Bytes {
+        self.state.lock().unwrap().objects[key].0.clone()
+    }
+
     /// Keys of files that were read since the last call, in order.
     pub fn read(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().read)

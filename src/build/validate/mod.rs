@@ -25,7 +25,7 @@ use pubdata_core::pipeline::Expectations;
 use pubdata_core::provenance::{Inputs, POINTERS};
 use pubdata_store::{PartReport, WordCounts};
 
-pub use expectations::{Counts, DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, WARNED, example_of, is_above_warning_level, judge_totals};
+pub use expectations::{Counts, DRIFT, FLOOR, MEANING, QUARANTINED, SHRINK, Totals as JudgedTotals, WARNED, example_of, is_above_warning_level, judge_totals};
 pub use quarantine::{MAX_RECORD, quarantine_table};
 
 /// A built table before its contract was checked.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
@@ -52,6 +53,31 @@ pub struct Snapshot {
     pub obtained: Obtained,
 }
 
+impl Snapshot {
+    /// Returns the day of the bytes: the publisher's date, or the day of the fetch where that date is [in the future](Snapshot::has_future_date).
+    pub fn day(&self) -> Option<Date> {
+        if self.has_future_date() { self.day_of_fetch() } else { self.source_date.parse().ok() }
+    }
+
+    /// Whether a publisher dates the bytes more than a day after they were first fetched. Such a date would keep them fresh for years. A person answers for
+    /// the date that they state, and a declaration for that of a bundled file.
+    pub fn has_future_date(&self) -> bool {
+        let is_of_publisher = self.obtained == Obtained::ByProgram && !self.url.starts_with("bundled:");
+        let dates = self.source_date.parse().ok().zip(self.day_of_fetch());
+        is_of_publisher && dates.is_some_and(|(stated, fetched)| is_future_date(stated, fetched))
+    }
+
+    /// Returns the day of the first fetch, in UTC.
+    pub fn day_of_fetch(&self) -> Option<Date> {
+        self.fetched_at.get(..10)?.parse().ok()
+    }
+}
+
+/// Whether a publisher's date lies more than a day after the day on which it was read: a publisher east of Greenwich may be a day ahead.
+pub fn is_future_date(stated: Date, read_on: Date) -> bool {
+    read_on.tomorrow().is_ok_and(|tomorrow| stated > tomorrow)
+}
+
 /// Who asked the publisher for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Obtained {
@@ -96,11 +122,17 @@ pub struct SourceRows {
 impl SourceRows {
     /// Adds the counts of other rows of the same source.
     pub fn add(&mut self, other: &Self) {
-        self.read += other.read;
-        self.records += other.records;
-        self.merged += other.merged;
-        self.quarantined += other.quarantined;
-        other.left_out.iter().for_each(|(reason, count)| *self.left_out.entry(reason.clone()).or_default() += count);
+        let add = |own: &mut u64, more: u64| *own = own.saturating_add(more);
+        add(&mut self.read, other.read);
+        add(&mut self.records, other.records);
+        add(&mut self.merged, other.merged);
+        add(&mut self.quarantined, other.quarantined);
+        other.left_out.iter().for_each(|(reason, count)| add(self.left_out.entry(reason.clone()).or_default(), *count));
+    }
+
+    /// Rows of which it is told what became of them.
+    pub fn accounted(&self) -> u64 {
+        [self.records, self.merged, self.quarantined].iter().chain(self.left_out.values()).fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 }
 
@@ -183,5 +215,39 @@ impl Inputs {
             }
         };
         numbers.chunks_exact(4).map(resolve_one).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(source_date: &str, obtained: Obtained, url: &str) -> Snapshot {
+        Snapshot {
+            source_id: "test.table".to_owned(),
+            keys: BTreeMap::new(),
+            url: url.to_owned(),
+            sha256: Digest::of(b"table"),
+            size_bytes: 5,
+            source_version: "current".to_owned(),
+            source_date: source_date.to_owned(),
+            etag: None,
+            last_modified: None,
+            fetched_at: "2026-11-28T04:30:00Z".to_owned(),
+            redirected_through: Vec::new(),
+            obtained,
+        }
+    }
+
+    #[test]
+    fn a_publishers_date_counts_until_the_day_after_the_fetch() {
+        let url = "https://publisher.example/table.csv";
+        let day = |date: &str, obtained, url| snapshot(date, obtained, url).day().map(|day| day.to_string());
+        for (date, expected) in [("2026-11-28", "2026-11-28"), ("2026-11-29", "2026-11-29"), ("2026-11-30", "2026-11-28"), ("2399-12-31", "2026-11-28")] {
+            assert_eq!(day(date, Obtained::ByProgram, url).as_deref(), Some(expected), "{date}");
+        }
+        assert_eq!(day("no date", Obtained::ByProgram, url), None);
+        assert_eq!(day("2026-12-24", Obtained::ByHand, url).as_deref(), Some("2026-12-24"), "a person answers for it");
+        assert_eq!(day("2026-12-24", Obtained::ByProgram, "bundled:tax/states.csv").as_deref(), Some("2026-12-24"), "a declaration states it");
     }
 }

@@ -1,8 +1,10 @@
-//! What is said of a server. Whatever of it the server said itself is made fit to be printed here, and nowhere else.
+//! What is said of a server. What the server said itself is cut and escaped here, for whoever reads the report.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
+
+use pubdata_core::printable::printable;
 
 /// Letters of a text of the server's that are shown.
 const MOST_LETTERS: usize = 600;
@@ -146,24 +148,12 @@ impl WitnessReport {
     }
 }
 
-/// A text that no terminal obeys: letters that move, hide or turn round others are escaped, and a long one is cut.
+/// A text that no terminal obeys, cut where it is long.
 pub(super) fn shown(text: &str) -> String {
-    let is_hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    let mut shown = String::new();
-    for (number, letter) in text.chars().enumerate() {
-        match letter {
-            _ if number == MOST_LETTERS => {
-                shown.push('…');
-                break;
-            }
-            letter if is_hidden(letter) => shown.extend(letter.escape_unicode()),
-            letter => shown.push(letter),
-        }
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(text).into_owned(),
     }
-    shown
 }
 
 #[cfg(test)]
@@ -172,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        assert_eq!(shown("a\u{1b}[2Jb\u{202e}c\r\né"), "a\\u{1b}[2Jb\\u{202e}c\\u{d}\\u{a}é");
+        assert_eq!(shown("a\u{1b}[2Jb\u{202e}c\r\né"), "a\\u{1b}[2Jb\\u{202e}c\\r\\né");
         assert_eq!(shown(&"x".repeat(10_000)).chars().count(), MOST_LETTERS + 1);
     }
 

@@ -1,7 +1,7 @@
 //! Writes a declaration out of what was guessed: each guess with its reason behind it, and at each place where a person must decide a comment that
 //! says so.
 
-use super::draft::{Decision, Draft, Writer, one_line, quoted, rounded_down, rounded_up, rows};
+use super::draft::{Decision, Draft, Writer, one_line, rounded_down, rounded_up, rows};
 use super::fit::counted;
 use super::guess::Guesses;
 use super::known::PIECES;
@@ -9,6 +9,7 @@ use super::layout::as_toml;
 use super::names;
 use super::sample::Sample;
 use super::vocabulary::GuessedWord;
+use crate::toml_text::quoted;
 use pubdata_core::pipeline::{EvidenceKind, Format};
 
 /// Rows of a bucket that fit into memory, and more than which a build is split.

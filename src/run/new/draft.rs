@@ -8,6 +8,7 @@ use super::guess::Guesses;
 use super::place::Place;
 use super::sample::Sample;
 use super::vocabulary::GuessedWord;
+use crate::toml_text::quoted;
 use pubdata_core::pipeline::EvidenceKind;
 
 /// Something that only a person can say.
@@ -89,10 +90,6 @@ pub(super) fn rounded_down(number: u64) -> u64 {
 pub(super) fn rounded_up(number: u64) -> u64 {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
     number.div_ceil(unit) * unit
-}
-
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }
 
 /// A text as it can stand in a comment.

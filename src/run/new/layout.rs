@@ -1,5 +1,6 @@
 //! Finds the layout of a file from its beginning: delimited text or JSON records, the delimiter, the encoding, where the records stand.
 
+use crate::toml_text::quoted;
 use pubdata_build::decode;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Encoding, Format};
@@ -116,11 +117,10 @@ pub(super) fn with_normalized_names(format: &Format) -> Format {
 
 /// The format as a declaration has it.
 pub(super) fn as_toml(format: &Format) -> String {
-    let text = |text: &str| toml::Value::from(text).to_string();
     let named = |is_normalized: &bool| if *is_normalized { ", normalized_header = true" } else { "" };
     match format {
         Format::Delimited { delimiters, normalized_header, encoding, .. } => {
-            let delimiters: Vec<String> = delimiters.iter().map(|delimiter| text(&delimiter.to_string())).collect();
+            let delimiters: Vec<String> = delimiters.iter().map(|delimiter| quoted(&delimiter.to_string())).collect();
             let encoding = match encoding {
                 Encoding::Utf8 => "",
                 Encoding::Windows1252 => ", encoding = \"windows-1252\"",
@@ -130,7 +130,7 @@ pub(super) fn as_toml(format: &Format) -> String {
             format!("{{ kind = \"delimited\", delimiters = [{}], quoting = true{}{encoding} }}", delimiters.join(", "), named(normalized_header))
         }
         Format::JsonRecords { records, normalized_header } => {
-            let records = records.iter().map(|records| format!(", records = {}", text(records))).collect::<String>();
+            let records = records.iter().map(|records| format!(", records = {}", quoted(records))).collect::<String>();
             format!("{{ kind = \"json_records\"{records}{} }}", named(normalized_header))
         }
         _ => unreachable!("no other layout is found"),

@@ -1,13 +1,15 @@
 //! Makes a release of what other processes have built: judges the totals of each task as a run in one process does, composes and publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::runtime::Handle;
 
-use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild};
+use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild, Unit};
 use super::receipt::{Outcome, Receipt};
 use super::tasks::{split_inputs_of, split_unit};
 use super::{Judged, in_units};
+use crate::build::QUARANTINE;
 use crate::execute::{carry_out, written_down};
 use crate::plan::{Plan, PlannedTask};
 use crate::report::{RunReport, SubjectCounts};
@@ -15,9 +17,11 @@ use crate::shards::Before;
 use crate::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::{RunSettings, SharedObserver, issues_file};
 use pubdata_build::datasets::RowsRead;
-use pubdata_build::publish::{IsCompared, Stage, StagedPart, verify_part};
+use pubdata_build::publish::{IsCompared, ShownByTask, ShownByUnit, Stage, StagedPart};
+use pubdata_core::contract::Contract;
 use pubdata_core::error::{Error, ErrorKind, Result};
-use pubdata_store::{Manifest, PlacedWork, TaskEntry, staged_part_key};
+use pubdata_core::pipeline::Declaration;
+use pubdata_store::{BUCKET, Manifest, PlacedWork, TaskEntry, staged_part_key};
 
 /// Units that are named in a message.
 const UNITS_SHOWN: usize = 8;
@@ -73,7 +77,8 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
             let gather = || {
                 let _entered = runtime.enter();
                 let task = file.task(&planned.task_id)?;
-                Gathering { settings, file, task: TaskToBuild { entry, ..task }, runtime: &runtime, base: current }.gather(run_id, observer)
+                let task = TaskToBuild { entry, ..task };
+                Gathering { settings, file, task, runtime: &runtime, base: current, shown: Mutex::default() }.gather(run_id, observer)
             };
             scope.spawn(gather).join()
         });
@@ -125,11 +130,20 @@ struct Gathering<'a> {
     task: TaskToBuild<'a>,
     base: Option<&'a Manifest>,
     runtime: &'a Handle,
+    /// By the parts that were taken so far.
+    shown: Mutex<ShownByTask>,
 }
 
 impl Gathering<'_> {
     fn gather(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
-        let Self { settings, file, task, base, .. } = *self;
+        let built = self.gathered(run_id, observer)?;
+        let contradictions = self.shown().contradictions(&self.declaration().produces, &built.staged.entry);
+        let units = self.task.work.units.iter().map(|unit| unit.key.as_str()).take(UNITS_SHOWN).collect::<Vec<_>>();
+        if contradictions.is_empty() { Ok(built) } else { Err(self.not_believed(&units.join(","), &contradictions.join("; "))) }
+    }
+
+    fn gathered(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
+        let Self { settings, file, ref task, base, .. } = *self;
         let in_units = in_units(settings, task.planned, task.entry, base, file.is_sample, &Judged::of(task.work));
         let in_units = TaskInUnits { observer: Some(observer), ..in_units };
         let stage = Stage::gather(&settings.declarations.contracts, task.planned.task_id.clone(), task.entry.clone());
@@ -140,17 +154,18 @@ impl Gathering<'_> {
             Shape::Whole => {
                 let (unit, read, parts) = self.built(&units[0].key)?;
                 // It was compared where it was built.
-                self.take(&stage, &units[0].key, parts, &BTreeSet::new(), IsCompared(false))?;
-                in_units.finish_whole(stage, unit, &read, &issues_file)
+                self.take(&stage, &units[0], parts, &BTreeSet::new(), IsCompared(false))?;
+                let blocked = if unit.blocked.is_empty() { in_units.judge_partitions(&stage.parts(), &unit.issues) } else { Vec::new() };
+                in_units.finish_whole(stage, WorkUnit { blocked: unit.blocked.into_iter().chain(blocked).collect(), ..unit }, &read, &issues_file)
             }
             Shape::Buckets { to_split } => {
-                let inputs = self.runtime.block_on(split_inputs_of(self.placed(), &task, to_split))?;
+                let inputs = self.runtime.block_on(split_inputs_of(self.placed(), task, to_split))?;
                 let mut read = RowsRead::default();
                 inputs.into_iter().for_each(|input| read.merge(input.read));
                 let is_compared = IsCompared(in_units.compared().is_some());
                 let gather = |number: usize, stage: &Stage<'_>| {
                     let (mut unit, _, parts) = self.built(&units[number].key)?;
-                    self.take(stage, &units[number].key, parts, &BTreeSet::new(), is_compared)?;
+                    self.take(stage, &units[number], parts, &BTreeSet::new(), is_compared)?;
                     if number == 0 {
                         unit.findings.extend(read.findings(&settings.declarations));
                     }
@@ -167,7 +182,7 @@ impl Gathering<'_> {
                         Some(known) => known.carry(stage).map(|()| WorkUnit::default())?,
                         None => {
                             let (unit, _, parts) = self.built(&of_plan.key)?;
-                            self.take(stage, &of_plan.key, parts, &unit.carried_subjects, is_compared)?;
+                            self.take(stage, of_plan, parts, &unit.carried_subjects, is_compared)?;
                             in_units.compare_with_before(&of_plan.key, &unit.carried_subjects, &Before::default(), stage, self.runtime);
                             unit
                         }
@@ -200,23 +215,73 @@ impl Gathering<'_> {
         }
     }
 
-    /// Adds a unit's parts, and what their rows look like where they are compared with the last release.
-    fn take(&self, stage: &Stage<'_>, unit: &str, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: IsCompared) -> Result<()> {
+    /// Adds a unit's parts, and what their rows look like where they are compared with the last release. A part of which the receipt says what its bytes do
+    /// not show is refused.
+    fn take(&self, stage: &Stage<'_>, unit: &Unit, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: IsCompared) -> Result<()> {
+        let mut shown = ShownByUnit::of_this_version();
         for staged in parts {
+            let contract = self.contract_of(&staged, unit)?;
             if staged.is_carried {
+                self.shown().add_carried(&staged.dataset_id);
                 stage.carry(&staged.dataset_id, &staged.schema_version, &staged.part)?;
                 continue;
             }
             let (work, sha256) = (&self.task.work.hash, staged.part.sha256);
-            if is_compared.0 && staged.dataset_id != crate::build::QUARANTINE {
-                let bytes = self.runtime.block_on(self.placed().part(work, unit, &sha256))?;
-                let lost = || Error::store(format!("staged part {} of unit {unit} is gone", staged.part.path)).hint("build the unit again");
-                let bytes = bytes.ok_or_else(lost)?;
-                verify_part(&staged.part, &bytes)?;
+            let bytes = self.runtime.block_on(self.placed().part(work, &unit.key, &sha256))?;
+            let lost = || Error::store(format!("staged part {} of unit {} is gone", staged.part.path, unit.key)).hint("build the unit again");
+            let bytes = bytes.ok_or_else(lost)?;
+            shown.add(contract, &staged.part, &bytes).map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
+            if is_compared.0 && staged.dataset_id != QUARANTINE {
                 stage.add_made(&staged, bytes, carried)?;
             }
-            stage.take(staged, staged_part_key(work, unit, &sha256))?;
+            stage.take(staged, staged_part_key(work, &unit.key, &sha256))?;
         }
+        let (shown, contradictions) = shown.finish();
+        if !contradictions.is_empty() {
+            return Err(self.not_believed(&unit.key, &contradictions.join("; ")));
+        }
+        self.shown().merge(shown);
         Ok(())
+    }
+
+    /// The contract of a part's dataset, where the task may have such a part of a unit.
+    fn contract_of(&self, staged: &StagedPart, unit: &Unit) -> Result<&Contract> {
+        let StagedPart { dataset_id, schema_version, part, is_carried } = staged;
+        let refused = |what: &str| self.not_believed(&unit.key, &format!("part {} {what}", part.path));
+        let is_produced = dataset_id == QUARANTINE || self.declaration().produces.contains(dataset_id);
+        let contract = self.settings.declarations.contracts.get(dataset_id).filter(|_| is_produced);
+        let contract = contract.ok_or_else(|| refused(&format!("is of {dataset_id}, which the pipeline does not produce")))?;
+        if *schema_version != contract.version || part.task_id != self.task.planned.task_id {
+            return Err(refused("is of another task, or of another version of its contract"));
+        }
+        let of_base = self.base.and_then(|base| base.datasets.get(dataset_id));
+        if *is_carried && !of_base.is_some_and(|dataset| dataset.parts.contains(part)) {
+            return Err(refused("is said to be taken over from the last release, which has no such part"));
+        }
+        let is_sharded = matches!(self.task.work.shape, Shape::Shards { .. });
+        if is_sharded && part.fingerprint != Some(unit.fingerprint) {
+            return Err(refused("has another fingerprint than the plan"));
+        }
+        let is_divided = !matches!(self.task.work.shape, Shape::Whole);
+        if is_divided && part.partition.get(BUCKET) != Some(&unit.key) {
+            return Err(refused(&format!("is not of the bucket {}", unit.key)));
+        }
+        Ok(contract)
+    }
+
+    fn declaration(&self) -> &Declaration {
+        &self.settings.declarations.pipelines[&self.task.planned.pipeline_id]
+    }
+
+    fn shown(&self) -> MutexGuard<'_, ShownByTask> {
+        self.shown.lock().expect("nothing panics while holding it")
+    }
+
+    /// A receipt that says what the parts do not show.
+    fn not_believed(&self, unit: &str, what: &str) -> Error {
+        let (task_id, work) = (&self.task.planned.task_id, self.task.work.hash);
+        Error::store(format!("the receipt of {task_id} unit {unit} says what its parts do not show: {what}")).hint(format!(
+            "nothing is published; find out who wrote to staging/ in the store, delete staging/{work}/{unit}/unit.json, and build the unit again"
+        ))
     }
 }

@@ -13,7 +13,7 @@
 mod commit;
 mod plan_file;
 mod receipt;
-mod remote;
+pub(super) mod remote;
 mod tasks;
 
 use std::collections::BTreeMap;

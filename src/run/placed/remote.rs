@@ -24,7 +24,7 @@ const PIECE_BYTES: u64 = 8 << 20;
 
 /// A snapshot in a store. Its bytes stand at their places in a file of this machine once they have come; the rest of that file is empty.
 #[derive(Debug)]
-pub(super) struct RemoteSnapshot {
+pub(crate) struct RemoteSnapshot {
     store: SharedStore,
     snapshots: Snapshots,
     snapshot: Snapshot,
@@ -42,7 +42,7 @@ impl RemoteSnapshot {
     ///
     /// # Errors
     /// `Store`, when the file cannot be made.
-    pub(super) fn new(store: &SharedStore, snapshots: &Snapshots, snapshot: &Snapshot, folder: &Path) -> Result<Self> {
+    pub(crate) fn new(store: &SharedStore, snapshots: &Snapshots, snapshot: &Snapshot, folder: &Path) -> Result<Self> {
         let path = folder.join(snapshot.sha256.to_string());
         let local = File::options().read(true).write(true).create_new(true).open(&path).at("create", &path)?;
         local.set_len(snapshot.size_bytes).at("write", &path)?;
@@ -59,7 +59,7 @@ impl RemoteSnapshot {
     }
 
     /// The file that has what has come, at its places: who reads no other bytes reads the snapshot.
-    pub(super) fn local_path(&self) -> &Path {
+    pub(crate) fn local_path(&self) -> &Path {
         &self.local_path
     }
 
@@ -70,7 +70,7 @@ impl RemoteSnapshot {
     ///
     /// # Panics
     /// When another thread panicked while it noted what has come.
-    pub(super) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+    pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let missing: Vec<Range<u64>> = {
             let here = self.here.lock().expect("nothing panics while holding it");
             ranges.iter().filter(|range| !range.is_empty() && !is_within(&here, range)).cloned().collect()

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use crate::{Home, append_lines};
+use crate::{Home, append_lines, files};
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::Digest;
 use pubdata_core::issue::Issue;
@@ -26,7 +26,7 @@ impl Findings {
         let path = home.stream_dir().join("findings.jsonl");
         let mut known = HashSet::new();
         for path in [path.clone(), path.with_extension("1.jsonl")] {
-            match std::fs::read(&path) {
+            match files::read_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 text => known.extend(
                     text.at("read", &path)?.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).map(|issue| fingerprint(&issue)),

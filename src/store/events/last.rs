@@ -1,11 +1,11 @@
 //! When the log last had an event, read from its end.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::{Line, segments};
 use crate::Home;
+use crate::files::open_file;
 use pubdata_core::error::{IoExt, Result};
 
 /// How much of a segment's end is read: many events, which have some hundred bytes each.
@@ -29,7 +29,7 @@ pub fn last_event_at(home: &Home) -> Result<Option<String>> {
 }
 
 fn tail(path: &Path) -> Result<Vec<u8>> {
-    let mut file = match File::open(path) {
+    let mut file = match open_file(path) {
         // The follower drops old segments.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         file => file.at("open", path)?,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{EVENT_FORMAT_VERSION, Event, EventKind, Feed, Line, StreamFiling, segments};
+use crate::files::{open_with, read_file};
 use crate::{Home, durable};
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::AccessionNumber;
@@ -99,7 +100,7 @@ impl EventLog {
             read.events.into_iter().for_each(&mut take);
         }
         let (path, whole_bytes, is_committed, begun_at) = current.expect("there is a segment");
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         file.set_len(whole_bytes).and_then(|()| file.seek(SeekFrom::End(0))).at("cut", &path)?;
         file.sync_all().at("make durable", &path)?;
         let current = Current { path, file, size_bytes: whole_bytes, begun_at };
@@ -188,7 +189,7 @@ impl EventLog {
             std::fs::remove_file(&path).at("delete", &path)?;
         }
         let path = create_segment(&self.folder, seq)?;
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
         self.current = Current { path, file, size_bytes, begun_at: None };
         self.closed.clear();
@@ -226,7 +227,7 @@ impl EventLog {
     fn remember(&mut self, accessions: &[AccessionNumber]) -> Result<()> {
         let new: Vec<AccessionNumber> = accessions.iter().copied().filter(|accession| self.forgotten.insert(*accession)).collect();
         let lines: String = new.iter().map(|accession| format!("{accession}\n")).collect();
-        let mut file = OpenOptions::new().create(true).append(true).open(&self.accessions_file).at("open", &self.accessions_file)?;
+        let mut file = open_with(OpenOptions::new().create(true).append(true), &self.accessions_file).at("open", &self.accessions_file)?;
         file.write_all(lines.as_bytes()).and_then(|()| file.sync_all()).at("append to", &self.accessions_file)?;
         self.accessions_file.parent().map_or(Ok(()), durable::sync_folder)
     }
@@ -239,7 +240,7 @@ impl EventLog {
         // Readers go on to the successor: the last commit must not be lost behind them.
         self.current.file.sync_data().at("make durable", &self.current.path)?;
         let path = create_segment(&self.folder, self.next_seq)?;
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).at("open", &path)?;
+        let mut file = open_with(OpenOptions::new().read(true).write(true), &path).at("open", &path)?;
         let size_bytes = file.seek(SeekFrom::End(0)).at("read", &path)?;
         let before = std::mem::replace(&mut self.current, Current { path, file, size_bytes, begun_at: None });
         self.closed.push((before.path, self.next_seq - 1, self.last_seen_at));
@@ -256,7 +257,7 @@ impl EventLog {
 }
 
 fn lock(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).at("open", path)?;
+    let file = open_with(OpenOptions::new().create(true).truncate(false).write(true), path).at("open", path)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::new(ErrorKind::Busy, format!("another follower holds the lock {}", path.display()))
@@ -266,7 +267,7 @@ fn lock(path: &Path) -> Result<File> {
 }
 
 fn append_commit(path: &Path, committed: u64) -> Result<()> {
-    let appended = OpenOptions::new().append(true).open(path).and_then(|mut file| {
+    let appended = open_with(OpenOptions::new().append(true), path).and_then(|mut file| {
         file.write_all(&Line::Committed { committed }.bytes())?;
         file.sync_all()
     });
@@ -281,13 +282,13 @@ fn create_segment(folder: &Path, first_seq: u64) -> Result<PathBuf> {
 
 /// Reads the numbers noted; a last line that a killed follower left half written is passed over, because its event is still there.
 fn read_accessions(path: &Path) -> Result<HashSet<AccessionNumber>> {
-    let text = match std::fs::read(path) {
+    let text = match read_file(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashSet::new()),
         text => text.at("read", path)?,
     };
     let whole = memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1);
     if whole < text.len() {
-        let cut = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64));
+        let cut = open_with(OpenOptions::new().write(true), path).and_then(|file| file.set_len(whole as u64));
         cut.at("cut", path)?;
     }
     Ok(text[..whole].split(|byte| *byte == b'\n').filter_map(AccessionNumber::from_bytes).collect())
@@ -316,7 +317,7 @@ struct Segment {
 impl Segment {
     /// Reads a segment. What follows the last commit of the last one may be torn.
     fn read(path: &Path, first_seq: u64, may_be_torn: bool) -> Result<Self> {
-        let text = std::fs::read(path).at("read", path)?;
+        let text = read_file(path).at("read", path)?;
         let mut segment = Self { events: Vec::new(), next_seq: first_seq, whole_bytes: 0, is_committed: true };
         let mut torn = None;
         for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Feed;
-use crate::{Home, durable};
+use crate::{Home, durable, files};
 use pubdata_core::error::{Error, IoExt, Result};
 
 pub(crate) const STATE_FORMAT_VERSION: u32 = 1;
@@ -52,7 +52,7 @@ impl FollowState {
     /// `Store`, when it cannot be read or is of a newer format.
     pub fn read(home: &Home) -> Result<Self> {
         let path = home.stream_dir().join("state.json");
-        let bytes = match std::fs::read(&path) {
+        let bytes = match files::read_file(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { format_version: STATE_FORMAT_VERSION, ..Self::default() }),
             bytes => bytes.at("read", &path)?,
         };

@@ -1,11 +1,11 @@
 //! Reads the event log while another process writes it. Takes only events that a commit follows, and notices when the log was replaced.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use super::{EVENT_FORMAT_VERSION, Event, Line, segments};
 use crate::Home;
+use crate::files::open_file;
 use pubdata_core::error::{Error, IoExt, Result};
 
 /// Reads the log of a home from its oldest event on, and then what is added to it. Never writes.
@@ -66,7 +66,7 @@ impl EventTail {
                     0
                 }
             };
-            let mut file = match File::open(path) {
+            let mut file = match open_file(path) {
                 // Deleted since it was listed: it was old.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 file => file.at("open", path)?,

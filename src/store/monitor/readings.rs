@@ -93,7 +93,7 @@ fn of_release(release: &OfRelease<'_>) -> Vec<Reading> {
         let labels = || vec![("channel", (*channel).to_owned()), ("dataset", dataset_id.clone())];
         let task_ids: BTreeSet<&String> = dataset.parts.iter().map(|part| &part.task_id).collect();
         let tasks: Vec<(&String, &TaskEntry)> = task_ids.into_iter().filter_map(|task_id| manifest.tasks.get_key_value(task_id)).collect();
-        let newest = tasks.iter().flat_map(|(_, task)| &task.inputs).filter_map(|input| input.source_date.parse().ok()).max();
+        let newest = tasks.iter().flat_map(|(_, task)| &task.inputs).fold(None::<Date>, |newest, input| newest.max(input.day()));
         sources.add(labels(), newest.and_then(midnight));
         let next = tasks.iter().filter(|(task_id, _)| manifest.awaits_an_edition(task_id)).flat_map(|(_, task)| task.due.values().copied()).min();
         due.add(labels(), next.and_then(midnight));

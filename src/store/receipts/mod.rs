@@ -20,7 +20,7 @@ mod unrepeated;
 pub use log::{Log, Logged, Signer, TILE, Tile, tile_name};
 pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
-pub use receipt::{LeafProof, PartProof, Receipt, Verified, issue};
+pub use receipt::{LeafProof, MAX_RECEIPT_BYTES, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
 pub use roots::{Roots, RootsOfRows};
 pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};

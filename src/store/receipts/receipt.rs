@@ -18,7 +18,7 @@ use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 const RECEIPT_FORMAT_VERSION: u32 = 1;
 
 /// No receipt is as large: one of a dataset in ten thousand parts that are all shown is not.
-const MAX_RECEIPT_BYTES: usize = 16 << 20;
+pub const MAX_RECEIPT_BYTES: usize = 16 << 20;
 
 /// Proof that a release that the log names has a record, or has it not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

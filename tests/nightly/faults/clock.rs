@@ -56,7 +56,9 @@ fn what_was_written_by_a_clock_that_was_ahead_holds_up_nothing() {
         let answer = ground.pubdata(&arguments);
         assert_eq!(answer.code, Some(0), "{name}: {answer:#?}");
     }
-    ground.run().expect(0);
+    // A file of a day to come is told of, and published.
+    let night = ground.run().expect(10).json();
+    assert!(night["tasks"][0]["findings"].to_string().contains("future_date"), "{night:#}");
     assert_eq!(ground.current(), expected);
     ground.pubdata(&["verify", "--rebuild"]).expect(0);
     ground.pubdata(&["releases", "rollback"]).expect(0);

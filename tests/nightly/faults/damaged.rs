@@ -12,7 +12,7 @@ impl Kind {
         self.name == "settings"
     }
 
-    fn code_of(&self, command: &str) -> i32 {
+    pub fn code_of(&self, command: &str) -> i32 {
         let refused: BTreeMap<_, _> = self.refused.iter().copied().collect();
         if self.is_settings() { 40 } else { refused.get(command).copied().unwrap_or(0) }
     }

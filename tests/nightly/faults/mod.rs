@@ -9,6 +9,7 @@ mod disk_full;
 mod kinds;
 mod limits;
 mod page;
+mod pipes;
 mod rights;
 mod running;
 mod signals;

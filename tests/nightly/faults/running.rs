@@ -12,8 +12,8 @@ use super::rights::{bound_command, read_only};
 use super::signals::{signal, until};
 
 /// The program itself, ended with the test. What it logs is in a file.
-struct Served {
-    program: Child,
+pub struct Served {
+    pub program: Child,
     address: SocketAddr,
 }
 
@@ -25,7 +25,7 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(ground: &Ground) -> Self {
+    pub fn start(ground: &Ground) -> Self {
         Self::start_as(ground, |arguments| ground.command(arguments), File::create(ground.path("log")).unwrap())
     }
 
@@ -51,17 +51,17 @@ impl Served {
         self.ask("/readyz").is_some_and(|(status, _)| status == 200)
     }
 
-    fn serves(&self, release_id: &str) -> bool {
+    pub fn serves(&self, release_id: &str) -> bool {
         self.is_ready() && self.ask("/metrics").is_some_and(|(_, text)| text.contains(&format!("release_id=\"{release_id}\"")))
     }
 
     /// Its exit code, where it ended by itself.
-    fn ended(&mut self) -> Option<i32> {
+    pub fn ended(&mut self) -> Option<i32> {
         self.program.try_wait().unwrap().map(|status| status.code().unwrap())
     }
 }
 
-fn logged(ground: &Ground) -> String {
+pub fn logged(ground: &Ground) -> String {
     std::fs::read_to_string(ground.path("log")).unwrap()
 }
 

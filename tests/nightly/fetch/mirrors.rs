@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 use pubdata_core::error::ErrorKind;
 use pubdata_core::ids::Digest;
-use pubdata_fetch::{FetchProgress, Fetcher, NoProgress, Outcome, Request, mirror_path};
+use pubdata_fetch::{FetchProgress, Fetcher, NoProgress, Outcome, Piece, Request, mirror_path};
 
 use super::desk::{Desk, TestClock, table};
 use pubdata_testing::publisher::{Publisher, Reply};
@@ -287,4 +287,44 @@ async fn a_file_url_is_read_where_it_is() {
     let snapshot = desk.fetch_new(&desk.request_url(&url)).await;
     assert_eq!((snapshot.url, snapshot.sha256), (url, Digest::of(&table(50))));
     assert_eq!(desk.fetch(&desk.request_url("file:///no/such/file")).await, Outcome::Absent);
+}
+
+#[tokio::test]
+async fn a_link_that_leads_out_of_a_mirror_is_not_followed() {
+    let mut desk = Desk::new().await;
+    let folder = add_mirror(&mut desk, "mirror", &[("www2.example/whole/table.dat", &table(50))]);
+    let beside = desk.new_folder("beside");
+    write(&beside.join("table.dat"), b"what nobody meant to publish");
+    let link = |to: &Path, from: &Path| std::os::unix::fs::symlink(to, from);
+    link(&beside.join("table.dat"), &folder.join("www2.example/file.dat")).unwrap();
+    link(&beside, &folder.join("www2.example/folder")).unwrap();
+    link(Path::new("whole/table.dat"), &folder.join("www2.example/within.dat")).unwrap();
+    link(Path::new("nowhere"), &folder.join("www2.example/dangling.dat")).unwrap();
+    for url in ["https://www2.example/file.dat", "https://www2.example/folder/table.dat"] {
+        let request = desk.request_url(url);
+        let error = desk.fail(&request).await;
+        assert!(error.kind() == ErrorKind::Fetch && error.way_out().is_some(), "{error}");
+        assert!(error.to_string().contains("is a link that leads out of the mirror, to ") && error.to_string().contains("beside/table.dat"), "{error}");
+        let error = desk.fetcher().head(&request, Piece::Start(10)).await.unwrap_err();
+        assert!(error.to_string().contains("leads out of the mirror"), "a probe: {error}");
+    }
+    assert_eq!(desk.stored(), []);
+    assert_eq!(desk.fetch_new(&desk.request_url("https://www2.example/within.dat")).await.sha256, Digest::of(&table(50)));
+    assert_eq!(desk.fetch(&desk.request_url("https://www2.example/dangling.dat")).await, Outcome::Absent);
+}
+
+#[tokio::test]
+async fn a_pipe_or_a_text_without_end_does_not_describe_a_mirror() {
+    let mut desk = Desk::new().await;
+    let folder = add_mirror(&mut desk, "mirror", &[]);
+    let description = folder.join(".pubdata-mirror");
+    assert!(std::process::Command::new("mkfifo").arg(&description).status().unwrap().success());
+    let refused = |words: &str| {
+        let error = Fetcher::new(desk.settings.clone(), desk.snapshots()).map(|_| ()).unwrap_err();
+        assert!(error.kind() == ErrorKind::Config && error.to_string().contains(words), "{error}");
+    };
+    refused("not a file");
+    std::fs::remove_file(&description).unwrap();
+    std::fs::write(&description, vec![b'#'; 1 << 17]).unwrap();
+    refused("more than 65536 bytes");
 }

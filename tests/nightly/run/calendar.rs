@@ -2,8 +2,9 @@
 //! not come is late on its day.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use jiff::civil::{Date, Weekday, date};
 use jiff::{Timestamp, ToSpan};
@@ -16,7 +17,7 @@ use pubdata_run::{self as run, ExitCode, Plan, PlannedTask, RunSettings, SharedO
 use crate::lineage::{events_of, told};
 use pubdata_testing::desk::gazetteer;
 use pubdata_testing::publisher::{Publisher, Reply};
-use pubdata_testing::{ClockAt, Place, Silent, plan_here, run_here, settings};
+use pubdata_testing::{ClockAt, Place, Silent, files_below, plan_here, run_here, settings};
 
 const QUARTERS: &str = "permit.raleigh";
 const YEARS: &str = "permit.pittsburgh";
@@ -70,6 +71,11 @@ fn declarations() -> DeclarationFiles {
     DeclarationFiles::built_in().with(&texts)
 }
 
+/// Gives a file a day before all nights of the tests, 1 October 2026: no publisher has files of days to come.
+fn make_old(path: &Path) {
+    std::fs::File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_812_800)).unwrap();
+}
+
 /// A publisher whose site grows, and a home.
 struct Site {
     place: tempfile::TempDir,
@@ -91,7 +97,9 @@ impl Site {
     }
 
     fn put(&self, path: &str) {
-        std::fs::write(self.path(path), format!("A\n{path}\n")).unwrap();
+        let file = self.path(path);
+        std::fs::write(&file, format!("A\n{path}\n")).unwrap();
+        make_old(&file);
     }
 
     /// A page whose only file is one month's.
@@ -312,10 +320,43 @@ async fn a_file_without_label_is_the_edition_of_its_day_also_when_its_bytes_are_
     }
 }
 
+/// A date to come would keep an edition from ever being late; so would one that an earlier version of the program kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_dated_in_the_future_is_the_edition_of_the_day_of_its_fetch() {
+    const FAR: &str = "Fri, 31 Dec 2399 23:59:59 GMT";
+    let site = Site::new().await;
+    site.list("November_2026");
+    site.publisher.route("/example.org/npi/NPI_November_2026_V2.txt", vec![Reply::file("A\n1\n").etag("\"v1\"").last_modified(FAR)]);
+    let now: Timestamp = "2026-11-22T09:00:00Z".parse().unwrap();
+    let mut settings = site.settings(now, &[MONTHS]);
+    let is_as_on_its_day = |plan: &Plan, what: &str| {
+        let entry = task(plan, MONTHS).entry.as_ref().unwrap();
+        assert_eq!((entry.inputs[0].source_date.as_str(), entry.due["test.month"]), ("2026-11-22", date(2026, 12, 16)), "{what}");
+        let codes: Vec<&str> = entry.findings.iter().map(|finding| finding.code.as_str()).collect();
+        assert_eq!(codes, ["future_date"], "{what}");
+    };
+    is_as_on_its_day(&plan_here(&settings).await, "new");
+    is_as_on_its_day(&plan_here(&settings).await, "not sent again");
+    for path in files_below(&site.place.path().join("home/state/urls")) {
+        let mut state: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        if state["snapshot"]["url"].as_str().unwrap().ends_with("V2.txt") {
+            state["snapshot"]["source_date"] = "2399-12-31".into();
+            state["snapshot"]["last_modified"] = FAR.into();
+            state.as_object_mut().unwrap().remove("future_date");
+            std::fs::write(path, state.to_string()).unwrap();
+        }
+    }
+    settings.is_offline = true;
+    is_as_on_its_day(&plan_here(&settings).await, "of an earlier version, offline");
+    settings.is_offline = false;
+    is_as_on_its_day(&plan_here(&settings).await, "of an earlier version");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
     let place = Place::new();
     std::fs::remove_file(place.file(".pubdata-mirror")).unwrap();
+    files_below(&place.mirror()).iter().for_each(|file| make_old(file));
     let files = gazetteer();
     let run = async |now: &str| -> TaskReport {
         let settings = settings(&place.home(), vec![place.mirror().to_str().unwrap().to_owned()], files.clone());
@@ -337,6 +378,7 @@ async fn an_edition_is_late_on_its_day_and_on_time_again_when_it_has_come() {
     std::fs::create_dir_all(&next).unwrap();
     for name in ["Gaz_zcta_national.zip", "Gaz_counties_national.zip"] {
         std::fs::copy(folder.join(format!("2025_{name}")), next.join(format!("2026_{name}"))).unwrap();
+        make_old(&next.join(format!("2026_{name}")));
     }
     let report = run("2026-11-02T09:00:00Z").await;
     assert_eq!((report.outcome, report.late_since), ("built", None));

@@ -88,3 +88,49 @@ async fn without_a_description_a_list_is_of_the_day_of_its_bytes() {
         assert_eq!(site.input()["source_date"], site.day_of_file().as_str());
     }
 }
+
+/// A day to come would keep the list fresh for years.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_description_that_states_a_day_to_come_dates_nothing_and_is_reported() {
+    let site = Site::new().await;
+    site.publisher.route(DESCRIPTION, vec![description(13_569_465_599)]);
+    let mut settings = settings(&site.place.home(), vec![site.publisher.base_url()], DeclarationFiles::built_in());
+    settings.selectors = vec![TASK.to_owned()];
+    let report = run_here(&settings).await;
+    assert_eq!(site.input()["source_date"], site.day_of_file().as_str());
+    assert_eq!(future_dates(&report), ["2399-12-31"]);
+    assert_eq!(report.exit_code, ExitCode::Quarantined);
+    // It is reported each night until the portal says otherwise.
+    assert_eq!(future_dates(&run_here(&settings).await), ["2399-12-31"]);
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    let report = run_here(&settings).await;
+    assert_eq!((future_dates(&report), report.exit_code), (Vec::new(), ExitCode::Ok), "{report:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_reported() {
+    let site = Site::new().await;
+    let list = std::fs::read(site.place.file(LIST)).unwrap();
+    let path = "/data.austintexas.gov/api/views/3syk-w9eu/rows.csv%40accessType=DOWNLOAD";
+    let target = format!("/data.austintexas.gov/api/views/{LIST}");
+    for target in [path, &target] {
+        site.publisher.route(target, vec![Reply::file(list.clone()).etag("\"v1\"").last_modified("Fri, 31 Dec 2399 23:59:59 GMT")]);
+    }
+    let mut settings = settings(&site.place.home(), vec![site.publisher.base_url()], DeclarationFiles::built_in());
+    settings.selectors = vec![TASK.to_owned()];
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    // The second night it is not sent again.
+    for night in ["first", "second"] {
+        let report = run_here(&settings).await;
+        let dated: jiff::civil::Date = site.input()["source_date"].as_str().unwrap().parse().unwrap();
+        assert!(dated >= today && dated <= today.tomorrow().unwrap(), "{night}: {dated}");
+        assert_eq!((future_dates(&report), report.exit_code), (vec!["2399-12-31".to_owned()], ExitCode::Quarantined), "{night}");
+    }
+}
+
+/// The days that findings say do not count.
+fn future_dates(report: &RunReport) -> Vec<String> {
+    let findings = report.tasks.iter().flat_map(|task| &task.findings).filter(|finding| finding.code == "future_date");
+    let day = |detail: &str| detail.split("dates it ").nth(1).unwrap().split(',').next().unwrap().to_owned();
+    findings.map(|finding| day(&finding.detail)).collect()
+}

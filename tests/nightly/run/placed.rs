@@ -30,11 +30,11 @@ impl<'a> Machines<'a> {
         Self { place, store: format!("file://{}", place.root().join("store").display()), environment: Vec::new() }
     }
 
-    fn on(place: &'a Place, server: &ObjectServer) -> Self {
+    pub fn on(place: &'a Place, server: &ObjectServer) -> Self {
         Self { place, store: "s3://bucket/night".to_owned(), environment: server.environment() }
     }
 
-    fn home(&self, machine: &str) -> PathBuf {
+    pub fn home(&self, machine: &str) -> PathBuf {
         self.place.root().join(machine)
     }
 
@@ -358,6 +358,143 @@ fn a_damaged_receipt_is_named_with_its_way_out_and_upgrade_tells_the_formats() {
     assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
 }
 
+/// Edits of a receipt that leave the bytes of its parts as they are.
+type Edit = fn(&mut Value);
+
+/// Who can write to `staging/` can say anything of parts whose digests are right. Each is refused before anything is published.
+#[test]
+fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let key = place.root().join("signing.key");
+    machines.ask("driver", &["keys", "signing", "--name", "forged.example/1", "--output", key.to_str().unwrap()]).expect(0);
+    let plan = machines.plan();
+    machines.work("executor", &plan);
+    let edits: [(&str, &str, Edit); 21] = [
+        ("permit.nola", "have the path", |receipt| receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into()),
+        ("permit.nola", "does not produce", |receipt| receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into()),
+        ("permit.nola", "it has no part of permit.permit", |receipt| receipt["outcome"]["built"]["parts"] = json!([])),
+        ("permit.nola", "it has no part of permit.contact", |receipt| without(receipt, "permit.contact")),
+        ("permit.nola", "first and last records", |receipt| {
+            part_of(receipt, "permit.permit")["key_range"] = json!(["permit.permit:zz:A", "permit.permit:zz:B"]);
+        }),
+        ("permit.nola", "first and last records", |receipt| part_of(receipt, "permit.permit")["key_range"] = Value::Null),
+        ("permit.nola", "`us-tx-austin` is recorded", |receipt| {
+            let part = part_of(receipt, "permit.permit");
+            part["partition"]["jurisdiction"] = "us-tx-austin".into();
+            part["path"] = part["path"].as_str().unwrap().replace("us-la-new_orleans", "us-tx-austin").into();
+        }),
+        ("permit.nola", "lacks 9223372036854775808 records by the rule x", |receipt| {
+            part_of(receipt, "permit.permit")["report"]["quarantined"] = json!({"x": 1_u64 << 63});
+        }),
+        ("permit.nola", "show the warnings", |receipt| part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})),
+        ("permit.nola", "show the words", |receipt| {
+            let words = part_of(receipt, "permit.permit")["report"]["words"].as_object_mut().unwrap();
+            words.values_mut().next().unwrap()["unknown"] = json!(7);
+        }),
+        ("permit.nola", "show the words", |receipt| part_of(receipt, "permit.permit")["report"]["words"] = json!({})),
+        ("permit.nola", "without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])),
+        ("permit.nola", "rows, and", |receipt| part_of(receipt, "permit.permit")["rows"] = json!(1)),
+        ("permit.nola", "bytes, and", |receipt| part_of(receipt, "permit.permit")["size_bytes"] = json!(1)),
+        ("permit.nola", "another task", |receipt| part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()),
+        ("permit.nola", "another version of its contract", |receipt| of_dataset(receipt, "permit.permit")["schema_version"] = "9.0.0".into()),
+        ("permit.nola", "the records show", |receipt| rows_of(receipt)["records"] = json!(5)),
+        ("permit.nola", "adds up to", |receipt| rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)),
+        ("permit.nola", "no room for", |receipt| receipt["outcome"]["built"]["read"]["permit.nola"] = json!(1_000_000_000_000_000_000_u64)),
+        ("license.tx_tdlr", "is not of the bucket", |receipt| {
+            let part = &mut receipt["outcome"]["built"]["parts"][0]["part"];
+            part["partition"]["bucket"] = "zz".into();
+        }),
+        ("sec.financials", "another fingerprint", |receipt| receipt["outcome"]["built"]["parts"][0]["part"]["fingerprint"] = "1".repeat(64).into()),
+    ];
+    for (number, (task, message, edit)) in edits.into_iter().enumerate() {
+        let receipts = files_below(&place.root().join("store/staging")).into_iter().filter(|path| path.ends_with("unit.json"));
+        let of_task = |path: &PathBuf| {
+            let receipt: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            receipt["task_id"] == task && receipt["outcome"]["built"]["parts"].as_array().is_some_and(|parts| !parts.is_empty())
+        };
+        let path = receipts.into_iter().find(of_task).unwrap();
+        let original = std::fs::read(&path).unwrap();
+        let mut receipt: Value = serde_json::from_slice(&original).unwrap();
+        edit(&mut receipt);
+        std::fs::write(&path, receipt.to_string()).unwrap();
+        // Whether it would be sealed or not.
+        let signing = if number % 2 == 0 { &["--signing-key", key.to_str().unwrap()][..] } else { &[] };
+        let refused = machines.ask("driver", &[&["commit", "--plan", &plan.address], signing].concat());
+        let words = [message, "says what its parts do not show", "nothing is published", "/unit.json"];
+        assert!(refused.code == Some(60) && words.iter().all(|word| refused.stderr.contains(word)), "{task}, {message}: {}", refused.stderr);
+        assert_eq!(machines.releases(), 0, "{message}");
+        std::fs::write(&path, original).unwrap();
+    }
+    assert_eq!(machines.commit("driver", &plan).expect(0).release_id(), of_run(1)[0]);
+}
+
+/// A receipt that fits a part of fewer rows than its sources have, and says that nothing blocks it.
+#[test]
+fn limits_are_judged_by_the_commit_whatever_a_receipt_says() {
+    const SCHOOLS: &str = "nces.ccd_directory";
+    let place = Place::new();
+    let machines = Machines::new(&place);
+    let first = machines.plan_of(&[SCHOOLS]);
+    machines.work("executor", &first);
+    machines.commit("driver", &first).expect(0);
+    place.edit_archive("ccd_sch_029_2526_w_0a_050626.zip", |members: &mut BTreeMap<String, String>| {
+        members.values_mut().for_each(|text| *text = text.replacen("Middle", "MIDDLE", 1));
+    });
+    let plan = machines.plan_of(&[SCHOOLS]);
+    machines.work("executor", &plan);
+    let done: std::collections::HashSet<PathBuf> = files_below(&place.root().join("store/staging")).into_iter().collect();
+    let newest = done.iter().filter(|path| path.ends_with("unit.json")).max_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap()).unwrap();
+    let mut receipt: Value = serde_json::from_slice(&std::fs::read(newest).unwrap()).unwrap();
+    let part = part_of(&mut receipt, "geo.school");
+    let (id, bytes) = first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
+    let sha256 = pubdata_core::ids::Digest::of(&bytes).to_string();
+    std::fs::write(newest.with_file_name(format!("{sha256}.parquet")), &bytes).unwrap();
+    (part["rows"], part["size_bytes"], part["sha256"]) = (json!(1), json!(bytes.len()), json!(sha256));
+    (part["key_range"], part["report"]["warnings"], part["report"]["empty_columns"]) = (json!([id, id]), json!({}), Value::Null);
+    for rows in receipt["outcome"]["built"]["unit"]["rows"].as_object_mut().unwrap().values_mut() {
+        (rows["records"], rows["merged"]) = (json!(1), json!(0));
+    }
+    std::fs::write(newest, receipt.to_string()).unwrap();
+    let before = machines.releases();
+    let refused = machines.commit("driver", &plan).expect(20);
+    assert!(refused.reasons(SCHOOLS).contains("max_shrink_percent"), "{refused:?}");
+    assert_eq!(machines.releases(), before);
+}
+
+/// A part with the first row alone of another one that has no warning, and the row's id.
+fn first_row(path: &std::path::Path) -> (String, Vec<u8>) {
+    use arrow::array::AsArray;
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(std::fs::read(path).unwrap())).unwrap();
+    let footer = reader.metadata().file_metadata().key_value_metadata().cloned().unwrap();
+    let batch = reader.build().unwrap().next().unwrap().unwrap();
+    let row = batch.column_by_name("warnings").unwrap().as_list::<i32>().iter().position(|codes| codes.unwrap().is_empty()).unwrap();
+    let row = batch.slice(row, 1);
+    let mut writer = ArrowWriter::try_new(Vec::new(), row.schema(), None).unwrap();
+    writer.write(&row).unwrap();
+    footer.into_iter().filter(|pair| pair.key != "ARROW:schema").for_each(|pair| writer.append_key_value_metadata(pair));
+    (row.column_by_name("record_id").unwrap().as_string::<i32>().value(0).to_owned(), writer.into_inner().unwrap())
+}
+
+fn of_dataset<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {
+    let parts = receipt["outcome"]["built"]["parts"].as_array_mut().unwrap();
+    parts.iter_mut().find(|part| part["dataset_id"] == dataset_id).unwrap()
+}
+
+fn part_of<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {
+    &mut of_dataset(receipt, dataset_id)["part"]
+}
+
+fn without(receipt: &mut Value, dataset_id: &str) {
+    receipt["outcome"]["built"]["parts"].as_array_mut().unwrap().retain(|part| part["dataset_id"] != dataset_id);
+}
+
+fn rows_of(receipt: &mut Value) -> &mut Value {
+    receipt["outcome"]["built"]["unit"]["rows"].as_object_mut().unwrap().values_mut().next().unwrap()
+}
+
 #[test]
 fn copies_of_snapshots_in_the_store_go_when_no_release_and_no_plan_needs_them() {
     let place = Place::new();
@@ -452,7 +589,7 @@ fn a_plan_tells_a_person_what_to_type_and_a_commit_of_another_home_is_warned_of(
 }
 
 /// An archive as the SEC's, small: what a unit needs is little of it.
-fn many_registrants(place: &Place) -> usize {
+pub fn many_registrants(place: &Place) -> usize {
     place.edit_archive(FACTS, |members| {
         let one = members["CIK0001045810.json"].clone();
         for number in 0..40 {

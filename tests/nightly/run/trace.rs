@@ -156,14 +156,20 @@ fn a_damaged_archive_is_a_mismatch_that_names_it() {
 }
 
 #[test]
-fn a_snapshot_that_is_gone_is_a_mismatch_that_names_it() {
+fn a_snapshot_that_is_gone_leaves_the_replay_impossible_and_is_named() {
     let place = Place::published();
     let snapshot = place.snapshot(POPULATION_FILE);
     std::fs::remove_file(&snapshot).unwrap();
-    let answer = place.trace(POPULATION).expect(1);
-    assert!(differences(&answer).contains(&format!("snapshot {} is gone", snapshot.display())), "{answer:#?}");
-    assert_eq!(answer.json()["sources"][0]["text"], Value::Null);
-    place.pubdata(&["trace", POPULATION]).expect(1);
+    let answer = place.trace(POPULATION).expect(2);
+    let report = answer.json();
+    assert_eq!((&report["replay"], &report["is_match"], &report["differences"]), (&json!("not_possible"), &json!(false), &json!([])), "{report:#}");
+    assert!(report["not_possible"].as_str().unwrap().starts_with(&format!("snapshot {} is gone (fetched from ", snapshot.display())), "{report:#}");
+    assert_eq!(report["sources"][0]["text"], Value::Null);
+    let text = place.pubdata(&["trace", POPULATION]).expect(2).stdout;
+    assert!(text.contains("replay    not possible: snapshot "), "{text}");
+    // Of a record of the same build, which other snapshots are needed for, too; of those of other builds not.
+    place.trace("geo.zcta_metric:2023:90210:median_household_income").expect(2);
+    place.trace("geo.zcta_metric:2022:90210:population").expect(0);
 }
 
 #[test]

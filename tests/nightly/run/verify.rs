@@ -1,7 +1,9 @@
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use super::GEOGRAPHY;
-use pubdata_testing::Place;
+use pubdata_testing::{Place, copy_folder};
 
 /// Replaces a file by one with the byte in its middle changed; links to the old bytes stay whole.
 fn flip_middle(path: &Path) {
@@ -73,14 +75,20 @@ fn a_changed_or_missing_snapshot_is_named() {
     std::fs::remove_file(&gone).unwrap();
     let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
     let problems: Vec<&str> = answer["verified"]["problems"].as_array().unwrap().iter().map(|problem| problem.as_str().unwrap()).collect();
-    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(
         problems.iter().any(|problem| problem.contains(changed.to_str().unwrap())
             && problem.contains("is not what was fetched")
             && problem.contains("changed within bytes 0 to 65536")),
         "{problems:?}"
     );
-    assert!(problems.iter().any(|problem| problem.contains(gone.to_str().unwrap()) && problem.contains("is gone")), "{problems:?}");
+    let missing = answer["verified"]["missing"].as_array().unwrap();
+    assert!(missing.len() == 1 && missing[0].as_str().unwrap().contains(&format!("{} is gone", gone.display())), "{missing:?}");
+    // What is not there is no damage: of it nothing is said.
+    place.run(&["--force"]).expect(0);
+    std::fs::remove_file(&gone).unwrap();
+    let told = place.pubdata(&["verify", "--rebuild"]).expect(2).stdout;
+    assert!(told.contains("not possible") && !told.contains("mismatch") && told.contains(gone.to_str().unwrap()), "{told}");
 }
 
 #[test]
@@ -106,6 +114,55 @@ fn a_changed_manifest_is_refused() {
     assert_ne!(std::fs::read_to_string(&path).unwrap(), text);
     let answer = place.pubdata(&["verify"]).expect(60);
     assert!(answer.stderr.contains(&place.current()) && answer.stderr.contains("manifest"), "{answer:#?}");
+}
+
+/// As a program of before has published it that believed what it was told of parts.
+#[test]
+fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
+    let place = Place::published_with(&["permit.nola"]);
+    let released = place.part("manifest.json").parent().unwrap().to_owned();
+    let manifest = place.manifest();
+    let forged = |edit: &dyn Fn(&mut Value)| {
+        let mut manifest = manifest.clone();
+        edit(&mut manifest);
+        let id = serde_json::from_value::<pubdata_store::Manifest>(manifest.clone()).unwrap().derive_release_id();
+        manifest["release_id"] = json!(id);
+        let folder = released.with_file_name(id.to_string());
+        copy_folder(&released, &folder);
+        std::fs::remove_file(folder.join("manifest.json")).unwrap();
+        std::fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
+        let answer = place.pubdata(&["verify", "--json", &id.to_string()]).expect(1).json();
+        answer["verified"]["problems"].to_string()
+    };
+    let permits = "/datasets/permit.permit/parts/0";
+    let part = |manifest: &mut Value, key: &str, value: Value| manifest.pointer_mut(permits).unwrap()[key] = value;
+    let told = [
+        ("it has no part of permit.contact", forged(&|manifest| drop(manifest["datasets"].as_object_mut().unwrap().remove("permit.contact")))),
+        ("it has no part of permit.permit", forged(&|manifest| manifest["datasets"] = json!({}))),
+        ("first and last records", forged(&|manifest| part(manifest, "key_range", json!(["permit.permit:zz:A", "permit.permit:zz:B"])))),
+        ("have the path", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["partition"]["jurisdiction"] = json!("us-tx-austin"))),
+        (
+            "license.license",
+            forged(&|manifest| {
+                let datasets = manifest["datasets"].as_object_mut().unwrap();
+                let permits = datasets.remove("permit.permit").unwrap();
+                datasets.insert("license.license".to_owned(), permits);
+            }),
+        ),
+        ("by the rule x", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] = json!({"x": 1_u64 << 63}))),
+        (
+            "the records show",
+            forged(&|manifest| {
+                let rows = &mut manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"];
+                (rows["records"], rows["left_out"]["unused"]) = (json!(5), json!(rows["records"].as_u64().unwrap() - 5));
+            }),
+        ),
+        ("adds up to", forged(&|manifest| manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] = json!(1_000))),
+    ];
+    for (expected, problems) in told {
+        assert!(problems.contains(expected), "{expected}: {problems}");
+    }
+    place.pubdata(&["verify"]).expect(0);
 }
 
 #[test]

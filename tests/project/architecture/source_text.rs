@@ -143,7 +143,7 @@ impl SourceText {
 
 /// Members of the workspace; whether the root is a layer itself, named as the member is; layers that are folders of it.
 pub const MEMBERS: &[(&str, bool, &str)] = &[
-    ("core", false, "ids error canonical provenance issue declared contract pipeline"),
+    ("core", false, "ids error printable canonical provenance issue declared contract pipeline"),
     ("store", true, "receipts monitor"),
     ("fetch", true, "witness"),
     ("build", false, "decode normalise datasets validate publish"),

@@ -194,3 +194,27 @@ fn a_beginning_is_enough_for_a_long_list() {
     begun.run("publisher").expect(0);
     assert_eq!(begun.published("status").len(), 60_000);
 }
+
+/// A person who decides takes the comment's mark away and says what the word means.
+#[test]
+fn words_with_quotation_marks_and_line_breaks_are_lines_that_can_be_taken_as_they_stand() {
+    let (kind, status) = ("\"\"\"Old\"\" Building\"\"\nwith a \\ and '''\"", "\"\"\"Sent back\"\"\r\ntwice\"");
+    let text = springfield().replacen(",Moat,", &format!(",{kind},"), 1).replacen(",Teleported,", &format!(",{status},"), 1);
+    let begun = begin("us-il-springfield", SPRINGFIELD, text.as_bytes(), &["--publisher", "City \"S\"\nof Springfield", "--licence", "Public domain"]);
+    let (mut table, mut decided) = (String::new(), 0);
+    let text = begun.declaration();
+    let lines = text.lines().map(|line| {
+        if line.starts_with("[settings.") {
+            table = line.to_owned();
+        }
+        let word = line.strip_prefix("# decide: ").and_then(|line| line.split_once(" = \"…\"; "));
+        let Some((word, _)) = word.filter(|(word, _)| word.starts_with('"')) else { return line.to_owned() };
+        decided += 1;
+        format!("{word} = {}", if table == "[settings.type]" { "\"electrical\"" } else { "\"active\"" })
+    });
+    let lines: Vec<String> = lines.collect();
+    assert!(decided >= 2, "{lines:#?}");
+    let declaration = begun.folder.join(begun.report["files"][0].as_str().unwrap());
+    std::fs::write(declaration, lines.join("\n")).unwrap();
+    begun.check().expect(0);
+}

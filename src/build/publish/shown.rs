@@ -1,0 +1,357 @@
+//! What the bytes of parts show of what is said of them. A digest says only that the bytes are those that somebody described: whatever else a receipt
+//! or a manifest says of a part is compared with its rows before it is believed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::file::statistics::Statistics;
+use pubdata_store::parquet_error;
+
+use super::columns::{BATCH_ROWS, column_of, record_ids, subject_of};
+use super::{findings_of_subjects, part};
+use pubdata_core::contract::{Contract, UNKNOWN_VALUES};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::provenance::POINTERS;
+use pubdata_store::{BUCKET, OF_DATASET, Part, TaskEntry, WordTally, part_path};
+
+const WARNINGS: &str = "warnings";
+
+/// Bytes that deflate makes of one byte, at most. A row takes a byte or more, so that no source holds more rows than this times its size.
+const MOST_INFLATED: u64 = 1_032;
+
+/// Shown by the parts of one unit of a build. A row of a source is in one unit.
+#[derive(Default)]
+pub struct ShownByUnit {
+    /// Those of earlier versions do not count words, and the first had `key=value` folders.
+    is_of_this_version: bool,
+    /// Numbers of files: of their source, snapshot and member.
+    files: HashMap<(String, String, Option<String>), u32>,
+    /// Rows that published records begin with, by file and offset.
+    first: HashSet<(u32, u64)>,
+    /// Rows that published records are made from.
+    used: HashSet<(u32, u64)>,
+    datasets: BTreeSet<String>,
+    parts: BTreeMap<DatasetPartition, Reported>,
+    set_aside: BTreeMap<DatasetPartition, SetAside>,
+}
+
+/// Shown by the parts of one task.
+#[derive(Default)]
+pub struct ShownByTask {
+    /// By source, the rows that published records begin with, and the others that they are made from.
+    rows: BTreeMap<String, (u64, u64)>,
+    datasets: BTreeSet<String>,
+    /// Source and digest of the files that records point to, members of archives excepted, which have digests of their own.
+    files: BTreeSet<(String, String)>,
+}
+
+/// A dataset, and column and value of each key of a partition of it.
+type DatasetPartition = (String, BTreeMap<String, String>);
+
+/// What is said of the records that a part lacks.
+struct Reported {
+    path: String,
+    quarantined: BTreeMap<String, u64>,
+}
+
+/// The records set aside from a part.
+#[derive(Default)]
+struct SetAside {
+    by_rule: BTreeMap<String, u64>,
+    records: u64,
+}
+
+impl ShownByUnit {
+    /// Of parts that this version has made.
+    pub fn of_this_version() -> Self {
+        Self { is_of_this_version: true, ..Self::default() }
+    }
+
+    /// Compares what is said of a part with its bytes: digest, size, dataset, task, path, partition, rows, first and last record, and the counts of its
+    /// report.
+    ///
+    /// # Errors
+    /// `Store`, naming the part and what its bytes show otherwise.
+    pub fn add(&mut self, contract: &Contract, part: &Part, bytes: &Bytes) -> Result<()> {
+        let refused = |what: String| Error::store(format!("part {}: {what}", part.path));
+        let path = part_path(&contract.dataset_id, &contract.partition_by, &part.partition)?;
+        let is_earlier_layout = !self.is_of_this_version && part.path.starts_with(&format!("{}/", contract.dataset_id)) && part.path.contains('=');
+        if path != part.path && !is_earlier_layout {
+            return Err(refused(format!("its dataset and partition have the path {path}")));
+        }
+        let metadata = part::checked(part, bytes)?;
+        if part.size_bytes != bytes.len() as u64 {
+            return Err(refused(format!("it has {} bytes, and {} are recorded", bytes.len(), part.size_bytes)));
+        }
+        for (key, recorded) in [("dataset_id", &contract.dataset_id), ("task_id", &part.task_id)] {
+            let found = footer(&metadata, key).unwrap_or_default();
+            if found != recorded {
+                return Err(refused(format!("its footer has the {key} `{found}`, and `{recorded}` is recorded")));
+            }
+        }
+        let empty_columns = part.report.empty_columns.as_ref().map(|recorded| (empty_columns(&metadata), flat(&metadata, recorded)));
+        let mut rows = PartRows::new(contract, part, self.is_of_this_version);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes.clone(), metadata);
+        let is_read = |name: &str| rows.reads(name);
+        let roots: Vec<usize> = builder.schema().fields().iter().enumerate().filter(|(_, field)| is_read(field.name())).map(|(place, _)| place).collect();
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        for batch in builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(parquet_error)? {
+            let batch = batch?;
+            rows.add(&batch).map_err(|error| refused(error.to_string()))?;
+            if part.set_aside_from().is_none() {
+                self.add_pointers(&batch)?;
+            }
+        }
+        rows.compare(empty_columns).map_err(refused)?;
+        self.datasets.insert(contract.dataset_id.clone());
+        let partition = part.partition.iter().filter(|(key, _)| part.set_aside_from().is_none() || *key != OF_DATASET);
+        let partition = partition.map(|(key, value)| (key.clone(), value.clone())).collect();
+        match part.set_aside_from() {
+            Some(dataset_id) => drop(self.set_aside.insert((dataset_id.to_owned(), partition), SetAside::of(bytes.clone())?)),
+            None => {
+                let reported = Reported { path: part.path.clone(), quarantined: part.report.quarantined.clone() };
+                self.parts.insert((contract.dataset_id.clone(), partition), reported);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_pointers(&mut self, batch: &RecordBatch) -> Result<()> {
+        let not_pointers = || Error::store("the rows hold no pointers");
+        let lists = column_of(batch, POINTERS)?.as_list_opt::<i32>().ok_or_else(not_pointers)?;
+        let fields = lists.values().as_struct_opt().ok_or_else(not_pointers)?;
+        let column = |name: &str| fields.column_by_name(name).ok_or_else(not_pointers);
+        let text = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(not_pointers);
+        let (source_ids, snapshots, members) = (text("source_id")?, text("snapshot")?, text("member")?);
+        let offsets = cast(column("offset")?, &DataType::UInt64)?;
+        let offsets = offsets.as_primitive::<UInt64Type>();
+        // Neighbours are mostly of one file.
+        let mut last = None;
+        for borders in lists.value_offsets().windows(2) {
+            for index in borders[0]..borders[1] {
+                let place = index as usize;
+                let file = (source_ids.value(place), snapshots.value(place), members.is_valid(place).then(|| members.value(place)));
+                let number = match last {
+                    Some((known, number)) if known == file => number,
+                    _ => {
+                        let next = u32::try_from(self.files.len()).map_err(|_| Error::store("too many files"))?;
+                        *self.files.entry((file.0.to_owned(), file.1.to_owned(), file.2.map(str::to_owned))).or_insert(next)
+                    }
+                };
+                last = Some((file, number));
+                let row = (number, offsets.value(place));
+                self.used.insert(row);
+                if index == borders[0] {
+                    self.first.insert(row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What all parts of the unit show together, and what is said otherwise of the records that were set aside.
+    pub fn finish(self) -> (ShownByTask, Vec<String>) {
+        let sources: HashMap<u32, &str> = self.files.iter().map(|((source_id, ..), number)| (*number, source_id.as_str())).collect();
+        let mut rows: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for row @ (file, _) in &self.used {
+            let (records, merged) = rows.entry(sources[file].to_owned()).or_default();
+            *(if self.first.contains(row) { records } else { merged }) += 1;
+        }
+        let mut contradictions = Vec::new();
+        let none = SetAside::default();
+        for (place, Reported { path, quarantined }) in &self.parts {
+            let set_aside = self.set_aside.get(place).unwrap_or(&none);
+            let is_more = |(rule, count): &(&String, &u64)| **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default();
+            if let Some((rule, count)) = quarantined.iter().find(is_more) {
+                let shown = set_aside.by_rule.get(rule).copied().unwrap_or_default();
+                contradictions.push(format!("part {path} lacks {count} records by the rule {rule}, it is said, and {shown} are set aside"));
+            } else if quarantined.values().sum::<u64>() < set_aside.records {
+                contradictions.push(format!("part {path} lacks fewer records, it is said, than the {} that are set aside", set_aside.records));
+            }
+        }
+        let of_none = self.set_aside.keys().filter(|place| !self.parts.contains_key(*place));
+        contradictions.extend(of_none.map(|(dataset_id, _)| format!("records of {dataset_id} are set aside, and no part is there that lacks them")));
+        let files = self.files.into_keys().filter(|(.., member)| member.is_none()).map(|(source_id, snapshot, _)| (source_id, snapshot)).collect();
+        (ShownByTask { rows, datasets: self.datasets, files }, contradictions)
+    }
+}
+
+impl ShownByTask {
+    /// Adds what another unit of the task shows.
+    pub fn merge(&mut self, other: Self) {
+        for (source_id, (records, merged)) in other.rows {
+            let own = self.rows.entry(source_id).or_default();
+            *own = (own.0 + records, own.1 + merged);
+        }
+        self.datasets.extend(other.datasets);
+        self.files.extend(other.files);
+    }
+
+    /// Notes that a part of a dataset was taken over from the last release.
+    pub fn add_carried(&mut self, dataset_id: &str) {
+        self.datasets.insert(dataset_id.to_owned());
+    }
+
+    /// What is said otherwise of the task: a dataset of `produces` that has no part, records that point to
+    /// files it was not made from, and an account of rows that does not come out.
+    pub fn contradictions(&self, produces: &[String], entry: &TaskEntry) -> Vec<String> {
+        let mut found: Vec<String> = produces.iter().filter(|id| !self.datasets.contains(*id)).map(|id| format!("it has no part of {id}")).collect();
+        let inputs: BTreeSet<(&str, String)> = entry.inputs.iter().map(|snapshot| (snapshot.source_id.as_str(), snapshot.sha256.to_string())).collect();
+        let is_other = |(source_id, snapshot): &&(String, String)| !inputs.contains(&(source_id.as_str(), snapshot.clone()));
+        found.extend(self.files.iter().find(is_other).map(|(source_id, snapshot)| format!("records point to {source_id} {snapshot}, which is no input")));
+        found.extend(entry.source_rows.keys().filter_map(|source_id| self.contradiction_of_account(entry, source_id)));
+        found
+    }
+
+    fn contradiction_of_account(&self, entry: &TaskEntry, source_id: &str) -> Option<String> {
+        let said = &entry.source_rows[source_id];
+        let sum = said.accounted();
+        if sum != said.read {
+            return Some(format!("of {source_id} {} rows were read, and what became of them adds up to {sum}", said.read));
+        }
+        let (records, merged) = self.rows.get(source_id).copied().unwrap_or_default();
+        if (records, merged) != (said.records, said.merged) {
+            let said = format!("{} rows of {source_id} began a record and {} were added to one", said.records, said.merged);
+            return Some(format!("{said}, it is said; the records show {records} and {merged}"));
+        }
+        let of_source = entry.inputs.iter().filter(|snapshot| snapshot.source_id == source_id);
+        let most = of_source.fold(0, |sum: u64, snapshot| sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED)));
+        (said.read > most).then(|| format!("{} rows of {source_id} were read, it is said, which its files have no room for", said.read))
+    }
+}
+
+impl SetAside {
+    fn of(bytes: Bytes) -> Result<Self> {
+        let (mut by_rule, mut records) = (BTreeMap::new(), BTreeSet::new());
+        for finding in findings_of_subjects(bytes, |_| true)? {
+            *by_rule.entry(finding.code).or_default() += 1;
+            records.insert(finding.record);
+        }
+        Ok(Self { by_rule, records: records.len() as u64 })
+    }
+}
+
+/// What the rows of a part come to.
+struct PartRows<'c> {
+    contract: &'c Contract,
+    part: &'c Part,
+    key_range: Option<(String, String)>,
+    warnings: BTreeMap<String, u64>,
+    /// None where the report does not count them.
+    words: Option<WordTally<'c>>,
+}
+
+impl<'c> PartRows<'c> {
+    fn new(contract: &'c Contract, part: &'c Part, counts_words: bool) -> Self {
+        let has_words = contract.columns.iter().any(|column| column.coded_from.is_some());
+        let words = (has_words && (counts_words || !part.report.words.is_empty())).then(|| WordTally::new(contract));
+        Self { contract, part, key_range: None, warnings: BTreeMap::new(), words }
+    }
+
+    /// Whether a column tells anything that is said of the part.
+    fn reads(&self, name: &str) -> bool {
+        let is_of_words = || self.words.as_ref().is_some_and(|words| name == UNKNOWN_VALUES || words.reads(name));
+        ["record_id", WARNINGS, POINTERS].contains(&name) || self.part.partition.contains_key(name) || is_of_words()
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let ids = record_ids(batch)?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let last = ids.value(ids.len() - 1).to_owned();
+        match &mut self.key_range {
+            Some((_, known)) => *known = last,
+            none => *none = Some((ids.value(0).to_owned(), last)),
+        }
+        for (key, value) in self.part.partition.iter().filter(|(key, _)| self.contract.column(key).is_some()) {
+            let cells = cast(column_of(batch, key)?, &DataType::Utf8)?;
+            let cells = cells.as_string::<i32>();
+            if let Some(row) = cells.iter().position(|cell| cell != Some(value)) {
+                return Err(Error::store(format!("record {} has the {key} `{}`, and `{value}` is recorded", ids.value(row), shown(cells, row))));
+            }
+        }
+        // The subjects of a shard end as its bucket is named.
+        let is_of_shard = self.part.fingerprint.is_some() && self.part.set_aside_from().is_none();
+        if let Some(bucket) = self.part.partition.get(BUCKET).filter(|_| is_of_shard)
+            && let Some(id) = ids.iter().flatten().find(|id| !subject_of(id).ends_with(bucket.as_str()))
+        {
+            return Err(Error::store(format!("record {id} is not of the bucket {bucket}")));
+        }
+        if self.contract.column(WARNINGS).is_some() {
+            each_item(column_of(batch, WARNINGS)?, |code| *self.warnings.entry(code.to_owned()).or_default() += 1)?;
+        }
+        if let Some(words) = &mut self.words {
+            each_item(column_of(batch, UNKNOWN_VALUES)?, |item| words.add_unknown(item))?;
+            for (field, texts) in batch.schema().fields().iter().zip(batch.columns()) {
+                words.add_texts(field.name(), (texts.len() - texts.null_count()) as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what is recorded otherwise than the rows show.
+    fn compare(self, empty_columns: Option<(Vec<String>, Vec<String>)>) -> std::result::Result<(), String> {
+        let report = &self.part.report;
+        let other = |what: &str, shown: String, recorded: String| Err(format!("its rows show the {what} {shown}, and {recorded} is recorded"));
+        if self.key_range != self.part.key_range {
+            return other("first and last records", format!("{:?}", self.key_range), format!("{:?}", self.part.key_range));
+        }
+        if self.contract.column(WARNINGS).is_some() && self.part.set_aside_from().is_none() && self.warnings != report.warnings {
+            return other("warnings", format!("{:?}", self.warnings), format!("{:?}", report.warnings));
+        }
+        if let Some(words) = self.words.map(WordTally::finish).filter(|words| *words != report.words) {
+            return other("words", format!("{words:?}"), format!("{:?}", report.words));
+        }
+        match empty_columns {
+            Some((shown, recorded)) if shown != recorded => other("columns without a value", format!("{shown:?}"), format!("{recorded:?}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn shown(cells: &StringArray, row: usize) -> &str {
+    if cells.is_valid(row) { cells.value(row) } else { "" }
+}
+
+/// Shows each item of a column of lists of texts.
+fn each_item(column: &ArrayRef, mut see: impl FnMut(&str)) -> Result<()> {
+    let lists = column.as_list_opt::<i32>().ok_or_else(|| Error::store("a column of lists is none"))?;
+    let items = cast(lists.values(), &DataType::Utf8)?;
+    let items = items.as_string::<i32>();
+    let (first, end) = (lists.value_offsets()[0] as usize, lists.value_offsets()[lists.len()] as usize);
+    (first..end).filter(|place| items.is_valid(*place)).for_each(|place| see(items.value(place)));
+    Ok(())
+}
+
+/// A text of the footer.
+fn footer<'m>(metadata: &'m ArrowReaderMetadata, key: &str) -> Option<&'m str> {
+    let pairs = metadata.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+}
+
+/// Of some columns those that are no lists: an empty list is a value in the file, and none in a report.
+fn flat(metadata: &ArrowReaderMetadata, names: &[String]) -> Vec<String> {
+    let is_flat = |name: &&String| metadata.schema().field_with_name(name).is_ok_and(|field| !field.data_type().is_nested());
+    names.iter().filter(is_flat).cloned().collect()
+}
+
+/// Columns without a value in any row, lists excepted; none where there are no rows.
+fn empty_columns(metadata: &ArrowReaderMetadata) -> Vec<String> {
+    let rows = metadata.metadata().file_metadata().num_rows();
+    let mut nulls: BTreeMap<&str, i64> = BTreeMap::new();
+    for (group, place) in metadata.metadata().row_groups().iter().flat_map(|group| (0..group.num_columns()).map(move |place| (group, place))) {
+        let chunk = group.column(place);
+        let count = chunk.statistics().and_then(Statistics::null_count_opt).unwrap_or_default();
+        if let [name] = chunk.column_path().parts() {
+            *nulls.entry(name).or_default() += count as i64;
+        }
+    }
+    let fields = metadata.schema().fields().iter().map(|field| field.name());
+    fields.filter(|name| rows > 0 && nulls.get(name.as_str()) == Some(&rows)).cloned().collect()
+}

@@ -1,0 +1,149 @@
+//! A named pipe in the place of each kind of file: nobody waits for whoever might write to it.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use super::kinds::{Kind, kinds};
+use super::running::{Served, logged};
+use super::signals::{signal, until};
+use super::{Ground, SOURCE};
+
+/// A command of a hundredth of a second; on a machine that does much else it may take longer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Puts a pipe in the place of a file.
+fn put_pipe(path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let _ = std::fs::remove_file(path);
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// What a command says that must end by itself.
+#[track_caller]
+fn ended(mut command: Command, what: &str) -> Output {
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while process.try_wait().unwrap().is_none() {
+        if began.elapsed() > PATIENCE {
+            process.kill().unwrap();
+            panic!("{what}: it waits");
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    process.wait_with_output().unwrap()
+}
+
+/// What a damaged file of the kind brings about, but where one that is no file is one that is not there.
+fn code_of(kind: &Kind, command: &str) -> i32 {
+    match (kind.name, command) {
+        ("snapshots", "trace" | "verify") => 2,
+        ("settings", _) => 60,
+        _ => kind.code_of(command),
+    }
+}
+
+fn try_kinds(names: &[&str]) {
+    let (kinds, ground) = (kinds(), Ground::new());
+    ground.keep();
+    for kind in kinds.iter().filter(|kind| names.contains(&kind.name)) {
+        for (name, arguments) in ground.commands() {
+            let what = format!("{name} with a pipe in place of {}", kind.name);
+            (kind.files)(&ground).iter().for_each(|path| put_pipe(path));
+            let mut command = ground.command(&[]);
+            command.args(arguments);
+            let output = ended(command, &what);
+            let told = String::from_utf8_lossy(&output.stderr);
+            // Who cannot write where the pipe is says so.
+            let is_named = output.status.code() == Some(60) && told.contains("not a file") && told.contains("hint: ");
+            assert!(is_named || output.status.code() == Some(code_of(kind, name)), "{what}: {:?}: {told}", output.status);
+            assert!(!told.contains("panicked"), "{what}: {told}");
+            ground.back();
+        }
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_what_a_home_is_or_has_been_through_holds_up_nobody() {
+    try_kinds(&["home", "settings", "ledger", "acceptances", "logs of servers", "API keys"]);
+}
+
+#[test]
+fn a_pipe_in_place_of_what_points_at_releases_holds_up_nobody() {
+    try_kinds(&["channels", "what was not renewed", "manifests", "the manifest of an earlier release"]);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_part_of_a_release_or_of_a_snapshot_holds_up_nobody() {
+    try_kinds(&["parts of builds", "declarations of a release", "companions of a release", "snapshots", "state of URLs"]);
+}
+
+#[test]
+fn a_pipe_in_place_of_what_is_made_again_or_of_the_log_of_filings_holds_up_nobody() {
+    try_kinds(&["copies of parts", "plans", "receipts of units", "staged builds", "event log", "state of the feeds"]);
+}
+
+/// Every file that a command opens to write to.
+#[test]
+fn a_pipe_in_place_of_a_lock_or_of_a_file_that_is_begun_holds_up_nobody() {
+    let ground = Ground::new();
+    ground.keep();
+    for path in ["lock", "keys.lock", "keys.json.new", "stream/lock"] {
+        for (name, arguments) in ground.commands() {
+            put_pipe(&ground.home().join(path));
+            let mut command = ground.command(&[]);
+            command.args(arguments);
+            ended(command, &format!("{name} with a pipe in place of {path}"));
+            ground.back();
+        }
+    }
+}
+
+#[test]
+fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
+    let ground = Ground::new();
+    let pipe = ground.path("pipe");
+    put_pipe(&pipe);
+    for path in [pipe.to_str().unwrap(), "/dev/zero"] {
+        let output = ended(ground.command(&["import", SOURCE, path]), "import");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(40), "{told}");
+        assert!(told.contains("is a pipe, a socket or a device, not a file") && told.contains("hint: "), "{told}");
+    }
+    // Refused before the home is locked: a run under way does not matter.
+    let _lock = pubdata_store::Home::open(&ground.home()).unwrap().lock().unwrap();
+    assert_eq!(ended(ground.command(&["import", SOURCE, pipe.to_str().unwrap()]), "import").status.code(), Some(40));
+}
+
+/// The next generation of the channel that a server follows.
+#[test]
+fn a_server_goes_on_beside_a_pipe_says_so_and_ends_when_it_is_told() {
+    let ground = Ground::new();
+    let current = ground.current();
+    let mut server = Served::start(&ground);
+    until("it serves", || server.serves(&current));
+    let next = ground.home().join("channels/nightly/0000000003.json");
+    put_pipe(&next);
+    until("it says so", || logged(&ground).contains("0000000003.json"));
+    assert!(logged(&ground).contains("not a file") && server.serves(&current), "{}", logged(&ground));
+    std::fs::remove_file(&next).unwrap();
+    let expected = ground.run().expect(0).release_id();
+    until("it follows on", || server.serves(&expected));
+    put_pipe(&ground.home().join("channels/nightly/0000000004.json"));
+    until("it says so again", || logged(&ground).contains("0000000004.json"));
+    signal(&server.program, "TERM");
+    until("it ends", || server.ended().is_some());
+    assert_eq!(server.ended(), Some(0));
+}
+
+/// A name that no file of ours has, such as one with a line break.
+#[test]
+fn a_folder_of_others_among_the_releases_keeps_nobody_from_the_releases() {
+    let ground = Ground::new();
+    for folder in ["releases/r\n1", "releases/\u{1b}[31m", "channels/a\tb"] {
+        std::fs::create_dir(ground.home().join(folder)).unwrap();
+    }
+    for arguments in [&["releases", "list"][..], &["upgrade"], &["releases", "prune", "--keep", "1"], &["status"], &["verify"]] {
+        ground.pubdata(arguments).expect(0);
+    }
+}
