@@ -105,7 +105,7 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &D
     write_words(json, manifest, dataset_id, dataset);
     write_findings(json, call, &tasks);
     json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-    json.key("published_at").text(&manifest.published_at);
+    json.key("published_at").instant(&manifest.published_at);
     json.key("validation_status").text(verdict(dataset));
     json.key("is_stale").flag(tasks.iter().any(|task| task.is_stale));
     json.key("not_covered").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));

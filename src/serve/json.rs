@@ -90,6 +90,14 @@ impl Json {
         self.buffer.extend_from_slice(&bytes[start..]);
     }
 
+    /// Writes an instant (RFC 3339, in UTC) to the second.
+    pub fn instant(&mut self, text: &str) {
+        match text.split_once('.') {
+            Some((seconds, _)) => self.text(&format!("{seconds}Z")),
+            None => self.text(text),
+        }
+    }
+
     /// Writes a string or null.
     pub fn optional_text(&mut self, text: Option<&str>) {
         match text {
@@ -286,6 +294,12 @@ mod tests {
         let mut json = Json::new();
         write(&mut json);
         String::from_utf8(json.into_bytes()).unwrap()
+    }
+
+    #[test]
+    fn instants_are_written_to_the_second() {
+        assert_eq!(written(|json| json.instant("2026-01-15T12:00:00.531358399Z")), "\"2026-01-15T12:00:00Z\"");
+        assert_eq!(written(|json| json.instant("2026-01-15T12:00:00Z")), "\"2026-01-15T12:00:00Z\"");
     }
 
     #[test]

@@ -48,20 +48,21 @@ pub use tracer::Tracer;
 #[doc(hidden)]
 pub mod fuzzing {
     use super::http::cursor;
+    use super::http::problem::{Code, Problem};
     use super::stream::frames::{self, ClientFrame, Misread};
     use pubdata_core::ids::ReleaseId;
 
     /// What the stream says to a message, as far as that does not depend on a release.
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
-            Ok(ClientFrame::Auth(auth)) => vec![frames::error("auth", &auth.token, None)],
+            Ok(ClientFrame::Auth(auth)) => vec![frames::error(&Problem::new(Code::InvalidParameter, auth.token), None)],
             Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::unsubscribed(&asked.id)],
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
             Ok(ClientFrame::Subscribe(asked)) => match super::stream::filter::Filter::read(asked.filters) {
                 Ok(mut filter) => vec![frames::subscribed(&asked.id, asked.since_seq.unwrap_or_default(), &filter.resolve(None))],
-                Err((field, message)) => vec![frames::error(field, &message, Some(&asked.id))],
+                Err((field, message)) => vec![frames::error(&Problem::of_field(Code::InvalidParameter, field, message), Some(&asked.id))],
             },
-            Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => vec![frames::fatal_error("misread", &message)],
+            Err(Misread::NoMessage(message) | Misread::WrongMember { message, .. }) => vec![frames::fatal_error(&Problem::new(Code::InvalidJson, message))],
         }
     }
 

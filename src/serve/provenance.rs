@@ -150,7 +150,7 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (co
         json.key("release").object(|json| {
             json.key("release_id").text(manifest.release_id.as_str());
             json.key("channel").text(call.service.catalog.channel());
-            json.key("published_at").text(&manifest.published_at);
+            json.key("published_at").instant(&manifest.published_at);
             json.key("run_id").text(&manifest.run_id);
             json.key("pubdata_version").text(&manifest.pubdata_version);
         });

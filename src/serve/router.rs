@@ -18,16 +18,17 @@ use tower_http::compression::Compression;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use super::http::dispatch::dispatch;
+use super::http::host;
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
-use super::http::middleware::{guard, guard_page, is_bodiless};
+use super::http::middleware::{WhoPays, guard, guard_page, is_bodiless};
 use super::http::paths::Paths;
 use super::http::peer;
 use super::http::pieces::Counted;
 use super::http::problem::{CODES, Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
-use super::http::service;
-use super::pages::Pages;
+use super::http::service::{self, Metered, Pays};
+use super::pages::{Pages, pays};
 use super::receipts;
 use super::server::Server;
 use super::stream;
@@ -71,7 +72,7 @@ where
             return answer.map_ok(without_false_length).boxed();
         };
         let (service, people) = (service.clone(), people.clone());
-        let answer = guard(service.clone(), Some(found.pattern.into()), request, |request| {
+        let answer = guard(service.clone(), Some(found.pattern.into()), Pays::Caller, request, |request| {
             explained(people, request, |request| compressed(request, |request| dispatch(found.methods, service, found.values, request)))
         });
         answer.map(Ok).boxed()
@@ -123,33 +124,57 @@ async fn compressed<F: Future<Output = Response>>(request: Request, answer: impl
 
 /// Everything that is not in the route table.
 fn pages(server: &Arc<Server>) -> Router {
-    let metered = from_fn_with_state(server.service.clone(), metered);
-    let mut router = Router::new()
+    let settings = &server.service.settings;
+    let admitted = || from_fn_with_state(server.service.clone(), admitted);
+    let own_host = || from_fn_with_state(server.service.clone(), own_host);
+    let guarded = |pays: WhoPays| from_fn_with_state((server.service.clone(), pays), guard_page);
+    let documents = Router::new()
         .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
         .route("/v1/asyncapi.json", get(asyncapi_document).fallback(no_route))
         .route("/v1/log/{*file}", get(log_file).fallback(no_route))
         .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(no_route))
-        .fallback(no_route)
-        .layer(metered)
         .route("/v1/stream", get(upgrade).fallback(no_route))
+        .fallback(no_route);
+    let free = Router::new()
         .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
         .route("/readyz", get(ready).fallback(no_route));
-    if server.service.settings.is_metrics_on_main() {
-        router = router.route("/metrics", get(metrics_on_main).fallback(no_route));
+    let mut numbers = Router::new();
+    if settings.is_metrics_on_main() {
+        numbers = numbers.route("/metrics", get(metrics_on_main).fallback(no_route));
     }
-    let guarded = from_fn_with_state(server.service.clone(), guard_page);
-    router.with_state(server.clone()).merge(server.pages.router()).layer(guarded)
+    let mut pages = server.pages.router();
+    if settings.is_reached_by_browsers_of_this_machine() {
+        (numbers, pages) = (numbers.layer(own_host()), pages.layer(own_host()));
+    }
+    let free = free.merge(numbers).with_state(server.clone()).merge(server.pages.assets());
+    let documents = documents.with_state(server.clone()).layer(admitted()).layer(guarded(|_| Pays::Caller));
+    documents.merge(free.layer(admitted()).layer(guarded(|_| Pays::Nobody))).merge(pages.layer(guarded(pays)))
 }
 
-/// Takes a token for a page that has no endpoint to take it.
-async fn metered(State(service): State<Arc<service::Service>>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let allowance = service.meter(&parts, service.now()).await.allowance;
-    if allowance.is_allowed {
-        return next.run(Request::from_parts(parts, body)).await;
+/// Refuses a client without a token where no endpoint does.
+async fn admitted(
+    State(service): State<Arc<service::Service>>,
+    Extension(metered): Extension<Metered>,
+    Extension(request_id): Extension<RequestId>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if metered.allowance.is_allowed {
+        return next.run(request).await;
     }
-    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    problem_response(&service, &allowance.refusal(), parts.uri.path(), &request_id)
+    problem_response(&service, &metered.allowance.refusal(), request.uri().path(), &request_id)
+}
+
+/// Refuses a request under the name of another host.
+async fn own_host(State(service): State<Arc<service::Service>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match host::check(&service.settings, &parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(problem) => {
+            let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+            problem_response(&service, &problem, parts.uri.path(), &request_id)
+        }
+    }
 }
 
 /// Where a code is explained; the text of the path is not believed.
@@ -164,7 +189,11 @@ async fn upgrade(State(server): State<Arc<Server>>, request: Request) -> Respons
 
 /// The router of the metrics address.
 pub fn metrics_router(server: &Arc<Server>) -> Router {
-    Router::new().route("/metrics", get(metrics)).with_state(server.clone())
+    let router = Router::new().route("/metrics", get(metrics)).with_state(server.clone());
+    if server.service.settings.metrics_bind.is_none_or(|address| !address.ip().is_loopback()) {
+        return router;
+    }
+    router.layer(from_fn_with_state(server.service.clone(), own_host))
 }
 
 async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
@@ -186,8 +215,17 @@ async fn asyncapi_document(State(server): State<Arc<Server>>, headers: HeaderMap
 }
 
 /// A file of the channel's log.
-async fn log_file(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, file: Path<String>) -> Response {
-    let answered = receipts::log_answer(&server.service, &file).await;
+async fn log_file(
+    State(server): State<Arc<Server>>,
+    Extension(metered): Extension<Metered>,
+    Extension(request_id): Extension<RequestId>,
+    file: Path<String>,
+) -> Response {
+    // The store is asked, which may take long.
+    let answered = match server.service.run(&metered.client) {
+        Ok(_running) => receipts::log_answer(&server.service, &file).await,
+        Err(problem) => Err(problem),
+    };
     answered.unwrap_or_else(|problem| problem_response(&server.service, &problem, &format!("/v1/log/{}", shown(&file)), &request_id))
 }
 

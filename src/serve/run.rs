@@ -109,7 +109,7 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
     let wanted = limits.connections + OTHER_DESCRIPTORS;
     let given = usize::try_from(raise_open_files_limit(wanted as u64)).unwrap_or(usize::MAX);
     if given >= wanted {
-        limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
+        share_out(limits);
         return Ok(());
     }
     let fitting = given - (given / 4).clamp(LEAST_OTHER_DESCRIPTORS, OTHER_DESCRIPTORS).min(given);
@@ -122,8 +122,16 @@ fn fit_connections(limits: &mut Limits) -> Result<()> {
         limits.connections
     );
     limits.connections = fitting;
-    limits.stream_sockets = limits.stream_sockets.min(fitting / 2);
+    share_out(limits);
     Ok(())
+}
+
+/// Bounds what gives way to nobody by the connections: sockets may have half of them and requests that are worked on a quarter, so that one can always be
+/// closed for a newcomer, such as one that asks for the server's health.
+fn share_out(limits: &mut Limits) {
+    limits.stream_sockets = limits.stream_sockets.min(limits.connections / 2);
+    limits.simultaneous_requests = limits.simultaneous_requests.min((limits.connections / 4).max(1));
+    limits.requests_of_client = limits.requests_of_client.min((limits.connections / 8).max(1));
 }
 
 /// Makes what the API is described by before somebody asks for it.

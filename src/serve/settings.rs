@@ -246,6 +246,11 @@ impl ServeSettings {
         self.metrics_bind.is_none() && self.bind.ip().is_loopback() && !self.is_behind_proxy
     }
 
+    /// Whether whatever the browsers of this machine show may ask this server under a name of its own: not where TLS or a proxy knows for which name a request is.
+    pub fn is_reached_by_browsers_of_this_machine(&self) -> bool {
+        self.bind.ip().is_loopback() && self.tls.is_none() && !self.is_behind_proxy
+    }
+
     /// Connections that one address may have; none where a proxy stands for all.
     pub fn connections_of_address(&self) -> Option<usize> {
         (!self.is_behind_proxy).then_some(self.limits.connections_of_address)

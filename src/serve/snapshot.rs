@@ -123,7 +123,7 @@ async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             for (release_id, published_at) in &used.releases {
                 json.object(|json| {
                     json.key("release_id").text(release_id);
-                    json.key("published_at").text(published_at);
+                    json.key("published_at").instant(published_at);
                 });
             }
         });

@@ -52,7 +52,7 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("release").object(|json| {
             json.key("release_id").text(manifest.release_id.as_str());
             json.key("channel").text(call.service.catalog.channel());
-            json.key("published_at").text(&manifest.published_at);
+            json.key("published_at").instant(&manifest.published_at);
             json.key("run_id").text(&manifest.run_id);
             json.key("pubdata_version").text(&manifest.pubdata_version);
             json.key("is_sample").flag(manifest.is_sample);

@@ -9,7 +9,7 @@ use super::asked::{self, Earlier};
 use super::causes::write_causes;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, format};
+use crate::http::parameters::{Kind, Parameter, RELEASE_ID, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_core::ids::ReleaseId;
@@ -25,7 +25,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
         format("datasets"),
         Parameter {
             name: "since",
-            kind: Kind::Form("^r[0-9a-f]{20}$"),
+            kind: Kind::Form(RELEASE_ID),
             description: "The release to compare with; when absent, the last one that the channel had before and that is kept.",
         },
     ],
@@ -53,7 +53,7 @@ async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         for (name, manifest) in [("from", before), ("to", after)] {
             json.key(name).object(|json| {
                 json.key("release_id").text(manifest.release_id.as_str());
-                json.key("published_at").text(&manifest.published_at);
+                json.key("published_at").instant(&manifest.published_at);
             });
         }
         let dataset_ids: BTreeSet<&String> = before.datasets.keys().chain(after.datasets.keys()).collect();

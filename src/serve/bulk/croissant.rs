@@ -69,7 +69,7 @@ fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str,
     json.key("url").text(&call.service.address_of(&format!("/datasets/{dataset_id}")));
     // A semantic version whose build is the release: the contract says what a reader may rely on, the release which records these are.
     json.key("version").text(&format!("{}+{}", dataset.schema_version, manifest.release_id));
-    json.key("datePublished").text(&manifest.published_at);
+    json.key("datePublished").instant(&manifest.published_at);
     let date = newest_date(manifest, &dataset.parts);
     json.key("dateModified").text(date.as_deref().unwrap_or_else(|| day_of(manifest)));
     json.key("keywords").texts([family(dataset_id)]);

@@ -61,7 +61,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("freshness").text(call.release.freshness(call.today()).of(dataset_id).name());
         json.key("is_sample").flag(manifest.is_sample);
         json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-        json.key("published_at").text(&manifest.published_at);
+        json.key("published_at").instant(&manifest.published_at);
         write_counts(json, manifest, dataset_id);
         json.key("validation_status").text(verdict(dataset));
         write_words(json, manifest, dataset_id, dataset);
@@ -71,7 +71,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             for (summary, sums) in history.iter().filter_map(|summary| Some((summary, summary.datasets.get(dataset_id)?))) {
                 json.object(|json| {
                     json.key("release_id").text(summary.release_id.as_str());
-                    json.key("published_at").text(&summary.published_at);
+                    json.key("published_at").instant(&summary.published_at);
                     json.key("rows").count(sums.rows);
                     json.key("quarantined_rows").count(sums.quarantined_rows);
                 });

@@ -13,7 +13,7 @@ use super::{asked, table};
 use crate::described::{Origin, citation, tasks_of};
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter};
+use crate::http::parameters::{Kind, Parameter, TextForm};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{PARQUET, as_file, insert, not_modified};
 use crate::http::scope::visible_parts;
@@ -34,7 +34,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
             kind: Kind::Word(&["parquet", "csv"]),
             description: "`parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all parts as one table, or the one that `part` names. When absent, the list of parts.",
         },
-        Parameter { name: "part", kind: Kind::Form("^[0-9a-f]{64}$"), description: "Digest of a part (`sha256` of the list). Refused without `format`." },
+        Parameter {
+            name: "part",
+            kind: Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
+            description: "Digest of a part (`sha256` of the list). Refused without `format`.",
+        },
     ],
     body: None,
     data: "Download",

@@ -103,7 +103,7 @@ fn write_entry(json: &mut Json, call: &Call<'_>, entry: &Entry) {
     for (name, summary) in [("first", &entry.oldest), ("last", &entry.newest)] {
         json.key(name).object(|json| {
             json.key("release_id").text(summary.release_id.as_str());
-            json.key("published_at").text(&summary.published_at);
+            json.key("published_at").instant(&summary.published_at);
         });
     }
     json.key("releases").count(entry.releases);

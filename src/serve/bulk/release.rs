@@ -9,7 +9,7 @@ use super::causes::write_input;
 use crate::described::{verdict, write_counts};
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, format};
+use crate::http::parameters::{Kind, Parameter, TextForm, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::manifests::Summary;
@@ -23,7 +23,11 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[
         format("datasets"),
-        Parameter { name: "dataset", kind: Kind::Form("^[a-z0-9_]+\\.[a-z0-9_]+$"), description: "Only this dataset, and the builds that its parts are of." },
+        Parameter {
+            name: "dataset",
+            kind: Kind::Form(TextForm { pattern: "^[a-z0-9_]+\\.[a-z0-9_]+$", description: "a dataset id such as `sec.filing`" }),
+            description: "Only this dataset, and the builds that its parts are of.",
+        },
     ],
     body: None,
     data: "Release",
@@ -42,7 +46,7 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.object(|json| {
         json.key("release_id").text(manifest.release_id.as_str());
         json.key("is_current").flag(earlier.is_none());
-        json.key("published_at").text(&manifest.published_at);
+        json.key("published_at").instant(&manifest.published_at);
         json.key("run_id").text(&manifest.run_id);
         json.key("pubdata_version").text(&manifest.pubdata_version);
         json.key("is_sample").flag(manifest.is_sample);

@@ -55,8 +55,11 @@ fn write_move(json: &mut Json, entry: &ChannelEntry, summary: Option<&Summary>, 
     json.key("release_id").text(entry.release_id.as_str());
     json.key("generation").count(entry.generation);
     json.key("action").value(&entry.action);
-    json.key("moved_at").text(&entry.moved_at);
-    json.key("published_at").optional_text(summary.map(|summary| summary.published_at.as_str()));
+    json.key("moved_at").instant(&entry.moved_at);
+    match summary {
+        Some(summary) => json.key("published_at").instant(&summary.published_at),
+        None => json.key("published_at").null(),
+    }
     json.key("run_id").optional_text(entry.run_id.as_deref().or_else(|| summary.map(|summary| summary.run_id.as_str())));
     json.key("rows").optional_integer(sum(|total| total.rows));
     json.key("datasets").optional_integer(summary.and_then(|summary| i64::try_from(summary.datasets.len()).ok()));

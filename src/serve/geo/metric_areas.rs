@@ -104,10 +104,12 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if kind == AreaKind::Zcta {
         add_zcta_notice(&mut meta);
     }
-    meta.notice(
-        "RANKS_IGNORE_MARGINS",
-        "Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. /v1/geo-demographics/locations/compare tests whether a difference is significant.",
-    );
+    let test = match kind {
+        AreaKind::Zcta => "POST /v1/geo-demographics/locations/compare tests whether a difference is significant",
+        AreaKind::County => "A difference is significant at 90 % where it is larger than the square root of the sum of the squares of the two `moe`",
+    };
+    let message = format!("Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. {test}.");
+    meta.notice("RANKS_IGNORE_MARGINS", message);
     Ok(meta)
 }
 

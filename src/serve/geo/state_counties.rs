@@ -34,7 +34,7 @@ const PARAMETERS: &[Parameter] = &[METRIC, VINTAGE, LIMIT, CURSOR, format("count
 /// `invalid_parameter`, when it is none.
 pub fn state_of(text: &str) -> Result<&'static str> {
     let shown: String = text.chars().take(64).collect();
-    let wrong = || Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{shown}` is no postal code of a state, such as CA"));
+    let wrong = || Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{shown}` is not a U.S. state code, such as CA"));
     usps(text).filter(|_| text.len() == 2).ok_or_else(wrong)
 }
 

@@ -40,6 +40,12 @@ impl Allowance {
         }
     }
 
+    /// Of a request that takes nothing.
+    pub fn free(plan: Plan) -> Self {
+        let is_allowed = true;
+        Self::of(plan, is_allowed, plan.burst as f64, 0.0)
+    }
+
     /// The problem of a request that may not pass.
     pub fn refusal(&self) -> Problem {
         let detail = format!("the plan's limit is reached; the next request may pass in {} s", self.retry_after);

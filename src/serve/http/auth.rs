@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use subtle::ConstantTimeEq;
 
+use crate::http::connections::GivesWay;
 use crate::http::problem::{Code, Problem, Result as ApiResult};
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
@@ -29,6 +30,13 @@ pub struct Client {
     pub scopes: Vec<Scope>,
     pub plan_name: String,
     pub plan: Plan,
+}
+
+impl Client {
+    /// When its connections give way to others.
+    pub fn gives_way(&self) -> GivesWay {
+        if self.scopes.is_empty() { GivesWay::First } else { GivesWay::Last }
+    }
 }
 
 /// The valid keys.

@@ -1,5 +1,5 @@
-//! The open connections: how many there may be, in all and from one address, and which of them gives way when every place is taken:
-//! the one that has waited longest for a request. Silent connections therefore never keep out someone who asks.
+//! The open connections: how many there may be, in all and from one address, and which of them is closed when every place is taken:
+//! the one that has waited longest for its client, those of clients without a key first. Slow clients therefore never keep out one that asks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -33,18 +33,51 @@ struct State {
     /// Numbers that were given to connections and to the moments at which they began to wait.
     count: u64,
     open: HashMap<u64, Open>,
-    /// Connections that wait for a request, by the number of that moment.
-    waiting: BTreeMap<u64, u64>,
+    /// Connections that wait for their clients, in the order in which they give way.
+    waiting: BTreeMap<Turn, u64>,
     of_addresses: HashMap<IpAddr, usize>,
     giving_way: usize,
+}
+
+/// When a connection gives way: its rank, and the number of the moment at which it began to wait.
+type Turn = (GivesWay, u64);
+
+/// Rank of a connection that waits for its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GivesWay {
+    /// It waits for a request, or for a client without a key to send a body or to take an answer.
+    First,
+    /// It waits for a client with a key to send a body or to take an answer.
+    Last,
+}
+
+/// What a request is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The server works on it: its connection gives way to nobody.
+    AtWork,
+    /// It waits for its client.
+    Waits(GivesWay),
 }
 
 #[derive(Debug)]
 struct Open {
     connection: Arc<Connection>,
-    /// Requests whose answer is not sent yet.
-    requests: usize,
-    waits_since: Option<u64>,
+    at_work: usize,
+    /// Requests that wait for a client with a key.
+    waits_last: usize,
+    turn: Option<Turn>,
+}
+
+impl Open {
+    /// The number of requests at a stage; none where it is not counted.
+    fn count(&mut self, stage: Stage) -> Option<&mut usize> {
+        match stage {
+            Stage::AtWork => Some(&mut self.at_work),
+            Stage::Waits(GivesWay::Last) => Some(&mut self.waits_last),
+            Stage::Waits(GivesWay::First) => None,
+        }
+    }
 }
 
 /// One connection, as its requests know it.
@@ -63,9 +96,19 @@ pub struct Place {
     address: IpAddr,
 }
 
-/// A request that is being answered; over when dropped.
+/// A request, until its answer is taken; over when dropped.
 #[derive(Debug)]
-pub struct Busy(Option<Arc<Connection>>);
+pub struct Busy {
+    connection: Option<Arc<Connection>>,
+    stage: Stage,
+}
+
+/// The time in which a request waits for its body; over when dropped.
+#[derive(Debug)]
+pub struct AwaitsBody {
+    connection: Arc<Connection>,
+    rank: GivesWay,
+}
 
 enum Admission {
     Taken(Place),
@@ -120,9 +163,9 @@ impl Connections {
         }
         let id = state.number();
         let connection = Arc::new(Connection { id, connections: self.clone(), is_ended: AtomicBool::new(false), reader: AtomicWaker::new() });
-        let since = state.number();
-        state.waiting.insert(since, id);
-        state.open.insert(id, Open { connection: connection.clone(), requests: 0, waits_since: Some(since) });
+        let turn = (GivesWay::First, state.number());
+        state.waiting.insert(turn, id);
+        state.open.insert(id, Open { connection: connection.clone(), at_work: 0, waits_last: 0, turn: Some(turn) });
         *state.of_addresses.entry(address).or_default() += 1;
         Admission::Taken(Place { connection, address })
     }
@@ -142,43 +185,75 @@ impl State {
 impl Connection {
     /// Notes that a request has come.
     pub fn begin(self: Arc<Self>) -> Busy {
-        let mut state = self.connections.state();
-        let waited = state.open.get_mut(&self.id).and_then(|open| {
-            open.requests += 1;
-            open.waits_since.take()
-        });
-        if let Some(since) = waited {
-            state.waiting.remove(&since);
-        }
-        drop(state);
-        Busy(Some(self))
+        self.move_on(None, Some(Stage::AtWork));
+        Busy { connection: Some(self), stage: Stage::AtWork }
     }
 
-    /// Whether it must give way to another; asked by whoever reads from it, and told when it must.
+    /// Notes that a request waits for its body: until then the connection may have to give way.
+    pub fn await_body(self: Arc<Self>, rank: GivesWay) -> AwaitsBody {
+        self.move_on(Some(Stage::AtWork), Some(Stage::Waits(rank)));
+        AwaitsBody { connection: self, rank }
+    }
+
+    /// Whether it must give way to another; asked by whoever reads from it or writes to it, and told when it must.
     pub fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
         self.reader.register(context.waker());
         if self.is_ended.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Moves a request from one stage to another, and the connection to the end of its rank.
+    fn move_on(&self, from: Option<Stage>, to: Option<Stage>) {
+        let mut state = self.connections.state();
+        let since = state.number();
+        let State { open, waiting, .. } = &mut *state;
+        let Some(known) = open.get_mut(&self.id) else { return };
+        if let Some(count) = from.and_then(|stage| known.count(stage)) {
+            *count -= 1;
+        }
+        if let Some(count) = to.and_then(|stage| known.count(stage)) {
+            *count += 1;
+        }
+        if let Some(turn) = known.turn.take() {
+            waiting.remove(&turn);
+        }
+        if known.at_work == 0 {
+            let turn = (if known.waits_last > 0 { GivesWay::Last } else { GivesWay::First }, since);
+            known.turn = Some(turn);
+            waiting.insert(turn, self.id);
+        }
     }
 }
 
 impl Busy {
     /// Notes that the connection is no longer one of requests and answers, and never waits for one again.
     pub fn stay(mut self) {
-        self.0 = None;
+        self.connection = None;
+    }
+
+    /// Notes that the answer is there, and only its client is waited for. What is returned lasts until it is taken; none where that changes nothing.
+    pub fn answered(mut self, rank: GivesWay) -> Option<Self> {
+        if rank == GivesWay::First {
+            return None;
+        }
+        if let Some(connection) = &self.connection {
+            connection.move_on(Some(self.stage), Some(Stage::Waits(rank)));
+        }
+        self.stage = Stage::Waits(rank);
+        Some(self)
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let Some(connection) = self.0.take() else { return };
-        let mut state = connection.connections.state();
-        let since = state.number();
-        let Some(open) = state.open.get_mut(&connection.id) else { return };
-        open.requests -= 1;
-        if open.requests == 0 {
-            open.waits_since = Some(since);
-            state.waiting.insert(since, connection.id);
+        if let Some(connection) = self.connection.take() {
+            connection.move_on(Some(self.stage), None);
         }
+    }
+}
+
+impl Drop for AwaitsBody {
+    fn drop(&mut self) {
+        self.connection.move_on(Some(Stage::Waits(self.rank)), Some(Stage::AtWork));
     }
 }
 
@@ -188,8 +263,8 @@ impl Drop for Place {
         let mut state = connections.state();
         match state.open.remove(&self.connection.id) {
             Some(open) => {
-                if let Some(since) = open.waits_since {
-                    state.waiting.remove(&since);
+                if let Some(turn) = open.turn {
+                    state.waiting.remove(&turn);
                 }
             }
             None => state.giving_way -= 1,
@@ -210,7 +285,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
-    use super::{Connections, Place};
+    use super::{Connections, GivesWay, Place};
 
     async fn come(connections: &Arc<Connections>, from: &str) -> Option<Place> {
         connections.admit(from.parse().unwrap()).await
@@ -234,10 +309,46 @@ mod tests {
         drop(third);
         assert_eq!(connections.open(), 3, "it had given its place away already");
         let _at_work = [&second, &fourth].map(|place| place.connection.clone().begin());
-        assert!(come(&connections, "192.0.2.1:5").await.is_none(), "nobody who is answered gives way");
+        assert!(come(&connections, "192.0.2.1:5").await.is_none(), "no request that is worked on gives way");
         drop(busy);
         assert!(come(&connections, "192.0.2.1:5").await.is_some());
         assert!(is_ended(&first));
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_body_or_for_its_answer_to_be_taken_gives_way_those_without_a_key_first() {
+        let connections = Arc::new(Connections::new(5, None));
+        let mut places = Vec::new();
+        for port in 1..=5 {
+            places.push(come(&connections, &format!("192.0.2.1:{port}")).await.unwrap());
+        }
+        let begin = |number: usize| places[number].connection.clone().begin();
+        let (_at_work, keyed, _body, answer, body) = (begin(0), begin(1), begin(2), begin(3), begin(4));
+        let _keyed_answer = keyed.answered(GivesWay::Last);
+        let _keyed_body = places[2].connection.clone().await_body(GivesWay::Last);
+        assert!(answer.answered(GivesWay::First).is_none());
+        let _strangers_body = places[4].connection.clone().await_body(GivesWay::First);
+        let mut order = Vec::new();
+        for port in 6..=9 {
+            let newcomer = come(&connections, &format!("192.0.2.1:{port}")).await.unwrap();
+            newcomer.connection.clone().begin().stay();
+            order.extend((0..5).filter(|number| is_ended(&places[*number]) && !order.contains(number)).collect::<Vec<_>>());
+            places.push(newcomer);
+        }
+        assert_eq!(order, [3, 4, 1, 2]);
+        assert!(come(&connections, "192.0.2.1:10").await.is_none(), "a request that is worked on gives way to nobody");
+        drop(body);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_came_lets_its_connection_stay() {
+        let connections = Arc::new(Connections::new(1, None));
+        let place = come(&connections, "192.0.2.1:1").await.unwrap();
+        let busy = place.connection.clone().begin();
+        drop(place.connection.clone().await_body(GivesWay::First));
+        assert!(come(&connections, "192.0.2.1:2").await.is_none());
+        drop(busy);
+        assert!(come(&connections, "192.0.2.1:2").await.is_some() && is_ended(&place));
     }
 
     #[tokio::test]

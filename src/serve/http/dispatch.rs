@@ -1,15 +1,13 @@
-//! Runs one request through its endpoint: key, limit, parameters, release, ETag, answer. Problems and answers get their headers here.
+//! Runs one request through its endpoint: limit, key, parameters, release, ETag, answer. Problems and answers get their headers here.
 
 use std::str::Utf8Error;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use futures_util::StreamExt;
 use jiff::Timestamp;
 
 use super::request_id::{RequestId, shown};
@@ -22,33 +20,27 @@ use crate::http::format::Format;
 use crate::http::paths::{Methods, Paths};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::query::Query;
-use crate::http::service::{Service, day_of};
+use crate::http::receive::receive;
+use crate::http::service::{Metered, Service, day_of};
 use crate::http::table::Asked;
 use crate::http::{cursor, etag, format, table};
 use crate::release::catalog::Wanted;
 use crate::release::loaded::Release;
 
-/// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(10);
-
-/// The most that is read of a body that is too large.
-const MAX_DROPPED_BYTES: usize = 64 << 20;
-
 /// Answers a request to a path of the route table; `path` are the values of its placeholders, decoded.
 pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::result::Result<Vec<(String, String)>, Utf8Error>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let (now, mut admitted) = (service.now(), None);
+    let Metered { known, client, mut allowance, .. } = parts.extensions.remove().expect("a request is metered before anything else");
+    let now = service.now();
     let outcome = match path {
-        Ok(path) => serve_one(&service, &methods, (&parts, now), &path, body, &mut admitted).await,
+        _ if !allowance.is_allowed => Err(allowance.refusal()),
+        Ok(path) => serve_one(&service, &methods, (&parts, now), &path, body, (known, &mut allowance)).await,
         Err(_) => Err(not_utf8()),
     };
     let mut response = outcome.unwrap_or_else(|problem| problem_response(&service, &problem, parts.uri.path(), &request_id));
-    if let Some((client, allowance)) = admitted {
-        service.usage.record(&client, response.status(), now);
-        allowance.add_headers(&client.plan_name, response.headers_mut());
-        response.extensions_mut().insert(client);
-    }
+    service.usage.record(&client, response.status(), now);
+    allowance.add_headers(&client.plan_name, response.headers_mut());
     response
 }
 
@@ -58,14 +50,15 @@ async fn serve_one(
     (parts, now): (&Parts, Timestamp),
     path: &[(String, String)],
     body: Body,
-    admitted: &mut Option<(Arc<Client>, Allowance)>,
+    (known, allowance): (Result<Arc<Client>>, &mut Allowance),
 ) -> Result<Response> {
     let method = if parts.method == "HEAD" { "GET" } else { parts.method.as_str() };
     if method == "OPTIONS" {
         return Ok(options_response(methods));
     }
     let endpoint = methods.iter().copied().find(|endpoint| endpoint.method == method).ok_or_else(|| wrong_method(parts, methods))?;
-    let client = admit(service, endpoint, (parts, now), admitted).await?;
+    let client = known?;
+    check_access(endpoint, &client)?;
     let mut query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
     let file = match &endpoint.handler {
         Handler::Download { file, .. } => query.get("format").map(|_| file),
@@ -73,54 +66,46 @@ async fn serve_one(
     };
     let format = if file.is_some() { Format::Json } else { format::wanted(endpoint, &parts.headers, &mut query)? };
     let body = if endpoint.body.is_some() {
-        let _awaited = service.await_body(&client)?;
-        read_body(service, &parts.headers, body).await?
+        check_media_type(&parts.headers)?;
+        receive(service, &client, parts, body, service.settings.limits.body_bytes).await?
     } else {
         Bytes::new()
     };
     // After the body: those that send theirs slowly, or never, keep nobody from being answered.
-    let running = service.run(&client)?;
+    let _running = service.run(&client)?;
     let release = release_for(service, endpoint, &query, None).await?;
     let today = day_of(now);
     let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today };
     if let Some(file) = file {
         return file(&call_of(&release), parts).await;
     }
-    let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, today };
+    let scopes = if endpoint.access == Access::Key { client.scopes.as_slice() } else { &[] };
+    let question = etag::Question { program: &service.program, validity: endpoint.validity, path: parts.uri.path(), query: &query, scopes, today };
     let tag = question.tag(&release).filter(|_| endpoint.method == "GET");
-    if let Some(matched) = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag)) {
-        return Ok(not_modified(&matched, now));
+    let matched = tag.as_ref().and_then(|tag| etag::matching(&parts.headers, tag));
+    // What a handler checks by itself, scopes among it, and whether there is an answer at all, comes before any word on what the client has.
+    let is_checked = endpoint.access != Access::Key && !etag::is_any(&parts.headers);
+    if let Some(matched) = matched.as_ref().filter(|_| is_checked) {
+        return Ok(not_modified(matched, now));
     }
     if let Format::Csv(rows) = format {
         let (path, values) = (parts.uri.path().to_owned(), path.to_vec());
-        let asked = Asked { endpoint, service: service.clone(), release, path, values, query, client, today, _running: running };
-        return table::answer(asked, rows, tag.as_deref(), now).await;
+        let asked = Asked { endpoint, service: service.clone(), release, path, values, query, client, today };
+        let response = table::answer(asked, rows, tag.as_deref(), now).await?;
+        return Ok(matched.map_or(response, |matched| not_modified(&matched, now)));
     }
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
     let answer = envelope::answer(&call_of(&release), &request_id.0).await;
-    if endpoint.method == "POST"
-        && let Some((client, allowance)) = admitted
-    {
+    if endpoint.method == "POST" {
         // A batch has taken more than the request did.
-        *allowance = service.limiter.look(client, service.now(), *allowance).await;
+        *allowance = service.limiter.look(&client, service.now(), *allowance).await;
     }
     let (bytes, is_momentary) = answer?;
+    if let Some(matched) = matched.filter(|_| !is_momentary) {
+        return Ok(not_modified(&matched, now));
+    }
     let content_type = if format == Format::LinkedData { JSON_LD } else { "application/json" };
     Ok(answer_response(content_type, Body::from(bytes), tag.as_deref().filter(|_| !is_momentary), now))
-}
-
-/// Finds the client, takes a token from its bucket, and looks at its scopes.
-async fn admit(
-    service: &Service,
-    endpoint: &Endpoint,
-    (parts, now): (&Parts, Timestamp),
-    admitted: &mut Option<(Arc<Client>, Allowance)>,
-) -> Result<Arc<Client>> {
-    let metered = service.meter(parts, now).await;
-    *admitted = Some((metered.client.clone(), metered.allowance));
-    let client = metered.admitted()?;
-    check_access(endpoint, &client)?;
-    Ok(client)
 }
 
 fn check_access(endpoint: &Endpoint, client: &Client) -> Result<()> {
@@ -182,7 +167,7 @@ fn not_utf8() -> Problem {
     Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8")
 }
 
-async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result<Bytes> {
+fn check_media_type(headers: &HeaderMap) -> Result<()> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
@@ -191,29 +176,7 @@ async fn read_body(service: &Service, headers: &HeaderMap, body: Body) -> Result
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Problem::of_field(Code::InvalidJson, "Content-Encoding", "a compressed body is not accepted"));
     }
-    let limit = service.settings.limits.body_bytes;
-    let wrong = |message: String| Err(Problem::of_field(Code::InvalidParameter, "body", message));
-    match tokio::time::timeout(BODY_TIME, bytes_of(body, limit)).await {
-        Ok(Ok(Some(bytes))) => Ok(bytes),
-        Ok(Ok(None)) => wrong(format!("the body is larger than {limit} bytes, the most that is taken: send less at once")),
-        Ok(Err(_)) => wrong("the body broke off before its end".to_owned()),
-        Err(_) => wrong(format!("the body did not arrive within {} s", BODY_TIME.as_secs())),
-    }
-}
-
-/// Reads a body; none when it is larger than the limit. What is beyond is read and dropped, within bounds: most clients look at the answer only when they have sent everything.
-async fn bytes_of(body: Body, limit: usize) -> std::result::Result<Option<Bytes>, axum::Error> {
-    let (mut stream, mut kept, mut length) = (body.into_data_stream(), Vec::new(), 0);
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk?;
-        length += chunk.len();
-        if length <= limit {
-            kept.extend_from_slice(&chunk);
-        } else if length > MAX_DROPPED_BYTES {
-            break;
-        }
-    }
-    Ok((length <= limit).then(|| kept.into()))
+    Ok(())
 }
 
 /// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.

@@ -68,7 +68,7 @@ fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
             for dataset_id in &meta.datasets {
                 json.object(|json| {
                     json.key("dataset_id").text(dataset_id);
-                    json.key("published_at").text(&manifest.published_at);
+                    json.key("published_at").instant(&manifest.published_at);
                     let of_earlier = meta.release.as_ref().and_then(|earlier| Some(freshness_of(earlier, earlier.datasets.get(&**dataset_id)?, call.today())));
                     json.key("freshness").text(of_earlier.unwrap_or_else(|| of_release.of(dataset_id)).name());
                 });

@@ -10,6 +10,7 @@ use crate::http::endpoint::Validity;
 use crate::http::query::Query;
 use crate::release::loaded::Release;
 use pubdata_core::ids::{Digest, Hasher};
+use pubdata_store::Scope;
 
 const CODINGS: [&str; 4] = ["-gzip", "-br", "-zstd", "-deflate"];
 
@@ -21,6 +22,8 @@ pub struct Question<'a> {
     pub validity: Validity,
     pub path: &'a str,
     pub query: &'a Query,
+    /// Of the key, where the handler looks at them.
+    pub scopes: &'a [Scope],
     pub today: Date,
 }
 
@@ -44,6 +47,13 @@ impl Question<'_> {
             hasher.update(b"=");
             hasher.update(value.as_bytes());
         }
+        let mut scopes: Vec<&str> = self.scopes.iter().map(|scope| scope.name()).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        for scope in scopes {
+            hasher.update(&[1]);
+            hasher.update(scope.as_bytes());
+        }
         let mut tag = String::with_capacity(24);
         tag.push('"');
         URL_SAFE_NO_PAD.encode_string(&hasher.finish().as_bytes()[..16], &mut tag);
@@ -61,15 +71,26 @@ impl Question<'_> {
     }
 }
 
-/// The tag of `If-None-Match` that names the answer, in any coding.
+/// The tag of `If-None-Match` that names the answer, in any coding; its own where `*` names any.
 pub fn matching(headers: &HeaderMap, tag: &str) -> Option<String> {
-    let sent = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim);
-    sent.into_iter().find_map(|sent| {
+    sent(headers).find_map(|sent| {
+        if sent == "*" {
+            return Some(tag.to_owned());
+        }
         let strong = sent.strip_prefix("W/").unwrap_or(sent);
         let inner = strong.strip_prefix('"')?.strip_suffix('"')?;
         let plain = CODINGS.iter().find_map(|coding| inner.strip_suffix(coding)).unwrap_or(inner);
-        if sent == "*" || format!("\"{plain}\"") == tag { Some(strong.to_owned()) } else { None }
+        (format!("\"{plain}\"") == tag).then(|| strong.to_owned())
     })
+}
+
+/// Whether `If-None-Match` is `*`, which any answer fulfils that is there.
+pub fn is_any(headers: &HeaderMap) -> bool {
+    sent(headers).any(|sent| sent == "*")
+}
+
+fn sent(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim)
 }
 
 /// Marks the tag of a compressed answer with its coding.

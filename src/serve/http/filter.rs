@@ -28,7 +28,7 @@ pub fn states_of(call: &Call<'_>, covered: &[&str], what: &str) -> Result<Option
     let Some(list) = call.query.get("state") else { return Ok(None) };
     let mut states = BTreeSet::new();
     for text in list.split(',') {
-        let state = usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+        let state = usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
         if !covered.contains(&state) {
             return Err(not_covered("state", format!("{what} of {state} are not covered"), covered));
         }

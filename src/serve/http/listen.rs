@@ -158,6 +158,14 @@ struct Bounded {
 }
 
 impl Bounded {
+    /// Fails when the connection must give way to another.
+    fn check_ended(&self, context: &Context<'_>) -> io::Result<()> {
+        match self.place.connection.poll_ended(context) {
+            Poll::Ready(()) => Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the connection gives way to another")),
+            Poll::Pending => Ok(()),
+        }
+    }
+
     /// Watches how a try to write went.
     fn watch<T>(&mut self, context: &mut Context<'_>, tried: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if tried.is_ready() {
@@ -172,20 +180,20 @@ impl Bounded {
 
 impl AsyncRead for Bounded {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.place.connection.poll_ended(context).is_ready() {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the connection gives way to another")));
-        }
+        self.check_ended(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
 impl AsyncWrite for Bounded {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.check_ended(context)?;
         let tried = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, tried)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_ended(context)?;
         let tried = Pin::new(&mut self.stream).poll_flush(context);
         self.watch(context, tried)
     }
@@ -195,6 +203,7 @@ impl AsyncWrite for Bounded {
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        self.check_ended(context)?;
         let tried = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.watch(context, tried)
     }

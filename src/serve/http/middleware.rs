@@ -1,5 +1,5 @@
-//! What every request meets first: an id, bounds on its head, a bound on how long it may take, a net for panics, and the access log.
-//! Every answer leaves through here, whole, with its bytes counted until they are taken.
+//! What every request meets first: an id, its client and a token of it, bounds on its head, a bound on how long it may take, a net for panics, and the access
+//! log. Every answer leaves through here, whole, with its bytes counted until they are taken.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{FutureExt, StreamExt};
@@ -21,24 +22,30 @@ use super::response::problem_response;
 use super::shares::held;
 use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
-use crate::http::service::Service;
+use crate::http::service::{Pays, Service};
 use crate::http::{cors, etag};
 
 /// When to ask again for what took too long.
 const BUSY_SECONDS: u64 = 5;
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Who pays for a request with these headers.
+pub type WhoPays = fn(&HeaderMap) -> Pays;
+
 /// Wraps what the axum router answers.
-pub async fn guard_page(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+pub async fn guard_page(State((service, pays)): State<(Arc<Service>, WhoPays)>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().cloned().map(Route::from);
-    guard(service, route, request, |request| next.run(request)).await
+    let pays = pays(request.headers());
+    guard(service, route, pays, request, |request| next.run(request)).await
 }
 
-/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it.
+/// Wraps every answer; `route` is the pattern of its path, none where nothing answers to it. What answers finds [`Metered`](super::service::Metered) among the
+/// request's extensions, and refuses a client without a token.
 pub async fn guard<F: Future<Output = Response>>(
     service: Arc<Service>,
     route: Option<Route>,
-    mut request: Request,
+    pays: Pays,
+    request: Request,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
     let started = Instant::now();
@@ -46,13 +53,25 @@ pub async fn guard<F: Future<Output = Response>>(
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let path = if uri.path().len() > service.settings.limits.url_bytes { shown(uri.path()) } else { uri.path() };
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let busy = request.extensions_mut().remove::<Arc<Connection>>().map(Connection::begin);
-    request.extensions_mut().insert(request_id.clone());
+    let busy = request.extensions().get::<Arc<Connection>>().cloned().map(Connection::begin);
+    let (mut parts, body) = request.into_parts();
+    let (now, head) = (service.now(), check_head(&service, &parts));
+    let metered = service.meter(&parts, &pays, now).await;
+    let (client, is_paid, allowance) = (metered.client.clone(), metered.is_paid(), metered.allowance);
+    parts.extensions.insert(request_id.clone());
+    parts.extensions.insert(metered);
+    let request = Request::from_parts(parts, body);
 
-    let response = match check_head(&service, &request) {
-        Err(problem) => problem_response(&service, &problem, path, &request_id),
-        Ok(()) if matches!(method, Method::TRACE | Method::CONNECT) => method_not_allowed(),
-        Ok(()) => {
+    let is_no_method = matches!(method, Method::TRACE | Method::CONNECT);
+    let refused = match head {
+        Ok(()) if !is_no_method => None,
+        _ if !allowance.is_allowed => Some(problem_response(&service, &allowance.refusal(), path, &request_id)),
+        Ok(()) => Some(method_not_allowed()),
+        Err(problem) => Some(problem_response(&service, &problem, path, &request_id)),
+    };
+    let response = match refused {
+        Some(response) => response,
+        None => {
             let answer = AssertUnwindSafe(answer(request)).catch_unwind();
             match tokio::time::timeout(service.settings.limits.request_time, answer).await {
                 Ok(Ok(response)) => response,
@@ -61,35 +80,47 @@ pub async fn guard<F: Future<Output = Response>>(
             }
         }
     };
-    let response = hold(&service, response, busy).await;
+    let response = hold(&service, response, busy, &client).await;
     let mut response = response.unwrap_or_else(|problem| problem_response(&service, &problem, path, &request_id));
     cors::add_headers(&service.settings.cors_origins, origin.as_ref(), response.headers_mut());
     finish(&service, &mut response, &method, &request_id);
     let duration = started.elapsed();
     service.metrics.record(route, response.status(), duration);
-    log(&response, &method, path, &request_id, duration);
+    let has_line = is_paid || {
+        let noted = service.unpaid.note(&client.id, now);
+        for (client, count) in noted.left_out {
+            tracing::info!(target: "pubdata::access", client, count, "{count} requests of {client} that took no token within a minute have no line here");
+        }
+        noted.has_line
+    };
+    if has_line {
+        log(&response, &client, &method, path, &request_id, duration);
+    }
     response
 }
 
 /// Makes an answer whole: no encoder, and nothing uncounted, waits for a client that takes nothing. One in pieces counts each of them itself.
-async fn hold(service: &Service, response: Response, busy: Option<Busy>) -> Result<Response, Problem> {
+async fn hold(service: &Service, response: Response, busy: Option<Busy>, client: &Client) -> Result<Response, Problem> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         busy.into_iter().for_each(Busy::stay);
         return Ok(response);
     }
     let (parts, body) = response.into_parts();
     let counted = parts.extensions.get::<Counted>().copied();
+    let answered = |busy: Option<Busy>| busy.and_then(|busy| busy.answered(client.gives_way()));
     if counted == Some(Counted::InPieces) {
+        let busy = answered(busy);
         let pieces = body.into_data_stream().inspect(move |_| {
             let _until_the_end = &busy;
         });
         return Ok(Response::from_parts(parts, Body::from_stream(pieces)));
     }
     let bytes = to_bytes(body, usize::MAX).await.map_err(|error| Problem::internal(&format!("an answer cannot be compressed: {error}")))?;
-    let is_counted = bytes.len() >= service.settings.limits.least_counted_bytes && parts.extensions.get::<Shared>().is_none() && counted.is_none();
-    let client = parts.extensions.get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
-    let share = if is_counted { Some(service.send(client, bytes.len())?) } else { None };
-    Ok(Response::from_parts(parts, Body::from(held(bytes, (share, busy)))))
+    let is_large = bytes.len() >= service.settings.limits.least_counted_bytes;
+    let untaken = if is_large { Some(service.leave_untaken(client)?) } else { None };
+    let is_counted = is_large && parts.extensions.get::<Shared>().is_none() && counted.is_none();
+    let share = if is_counted { Some(service.send(&client.id, bytes.len())?) } else { None };
+    Ok(Response::from_parts(parts, Body::from(held(bytes, (untaken, share, answered(busy))))))
 }
 
 /// A method that no path ever has.
@@ -100,14 +131,14 @@ fn method_not_allowed() -> Response {
     response
 }
 
-fn check_head(service: &Service, request: &Request) -> Result<(), Problem> {
+fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {
     let limits = service.settings.limits;
-    let url_bytes = request.uri().path_and_query().map_or(0, |text| text.as_str().len());
+    let url_bytes = parts.uri.path_and_query().map_or(0, |text| text.as_str().len());
     if url_bytes > limits.url_bytes {
         return Err(Problem::new(Code::InvalidParameter, format!("the URL has {url_bytes} bytes, at most {} are read", limits.url_bytes)));
     }
-    let header_bytes: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if request.headers().len() > limits.header_count || header_bytes > limits.header_bytes {
+    let header_bytes: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if parts.headers.len() > limits.header_count || header_bytes > limits.header_bytes {
         let message = format!("the request has too many headers: at most {} with {} bytes are read", limits.header_count, limits.header_bytes);
         return Err(Problem::new(Code::InvalidParameter, message));
     }
@@ -150,8 +181,8 @@ pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-fn log(response: &Response, method: &Method, path: &str, request_id: &RequestId, duration: Duration) {
-    let client = response.extensions().get::<Arc<Client>>().map(|client| client.id.as_str()).unwrap_or_default();
+fn log(response: &Response, client: &Client, method: &Method, path: &str, request_id: &RequestId, duration: Duration) {
+    let client = client.id.as_str();
     let (status, duration_us) = (response.status().as_u16(), u64::try_from(duration.as_micros()).unwrap_or(u64::MAX));
     tracing::info!(target: "pubdata::access", status, duration_us, client, request.id = &*request_id.0, "{} {}", shown(method.as_str()), shown(path));
 }

@@ -56,11 +56,11 @@ pub enum Kind {
     State,
     /// A comma list of them.
     States,
-    /// Text in a form of its own, as a regular expression.
-    Form(&'static str),
+    /// Text in a form of its own.
+    Form(TextForm),
     /// A comma list of so many texts that have one.
     Forms {
-        item: &'static str,
+        item: TextForm,
         min: usize,
         max: Option<usize>,
     },
@@ -74,19 +74,29 @@ pub enum Kind {
     Cursor,
 }
 
+/// A form that a text must have.
+#[derive(Debug, Clone, Copy)]
+pub struct TextForm {
+    /// The regular expression that the OpenAPI document states.
+    pub pattern: &'static str,
+    /// What the text is, with an example; messages say this.
+    pub description: &'static str,
+}
+
 const STATE_FORM: &str = "^[A-Za-z]{2}$";
 /// A line that is not blank.
 const LINE: &str = "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
 
+pub const RELEASE_ID: TextForm = TextForm { pattern: "^r[0-9a-f]{20}$", description: "a release id such as `r0123456789abcdef0123`" };
 pub const RELEASE: Parameter = Parameter {
     name: "release",
-    kind: Kind::Form("^r[0-9a-f]{20}$"),
-    description: "Answer from this release of the channel, while it is kept. Refused beside `as_of`, and beside a `cursor` of another release.",
+    kind: Kind::Form(RELEASE_ID),
+    description: "Use this release of the channel, while it is retained. Cannot be combined with `as_of`, or with a `cursor` of another release.",
 };
 pub const AS_OF: Parameter = Parameter {
     name: "as_of",
     kind: Kind::Date,
-    description: "Answer from the newest release that the channel had at the end of this day (UTC). Refused beside `release`.",
+    description: "Use the newest release that the channel had at the end of this day (UTC). Cannot be combined with `release`.",
 };
 pub const VINTAGE: Parameter = Parameter {
     name: "vintage",
@@ -155,8 +165,8 @@ impl Kind {
             Self::Zip => json!({"type": "string", "pattern": "^[0-9]{5}$"}),
             Self::State => json!({"type": "string", "pattern": STATE_FORM}),
             Self::States => form_list_schema(STATE_FORM, 1, None),
-            Self::Form(pattern) => json!({"type": "string", "pattern": pattern}),
-            Self::Forms { item, min, max } => form_list_schema(item, min, max),
+            Self::Form(TextForm { pattern, .. }) => json!({"type": "string", "pattern": pattern}),
+            Self::Forms { item, min, max } => form_list_schema(item.pattern, min, max),
             Self::Choice(words) => json!({"type": "string", "enum": words, "default": words[0]}),
             Self::Format(_) => json!({"title": "Format", "type": "string", "enum": FORMATS, "default": FORMATS[0]}),
             Self::Signed(dataset, column) => form_list_schema(&format!("^-?({})$", allowed(contracts, dataset, column).join("|")), 1, None),
@@ -214,9 +224,9 @@ impl Kind {
                     Err(format!("expected two-letter codes of states, got `{}`", shown(text)))
                 }
             }
-            Self::Form(pattern) => of_form(text, pattern),
+            Self::Form(form) => check_form(text, form),
             Self::Forms { item, min, max } => {
-                text.split(',').try_for_each(|text| of_form(text, item))?;
+                text.split(',').try_for_each(|text| check_form(text, item))?;
                 match (text.split(',').count(), max) {
                     (count, _) if count < min => Err(format!("expected a list of at least {min}, got {count}")),
                     (count, Some(max)) if count > max => Err(format!("expected a list of at most {max}, got {count}")),
@@ -248,8 +258,8 @@ fn form_list_schema(item: &str, min: usize, max: Option<usize>) -> Value {
     schema
 }
 
-fn of_form(text: &str, pattern: &'static str) -> Result<(), String> {
-    if pattern::matches(pattern, text) { Ok(()) } else { Err(format!("`{}` is not of the form {pattern}", shown(text))) }
+fn check_form(text: &str, form: TextForm) -> Result<(), String> {
+    if pattern::matches(form.pattern, text) { Ok(()) } else { Err(format!("`{}` is not {}", shown(text), form.description)) }
 }
 
 fn word_schema(words: &[&str]) -> Value {

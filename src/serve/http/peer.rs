@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 
 /// Headers by which a proxy tells that it has passed a request on.
 const FORWARDED: [&str; 6] = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
@@ -26,13 +26,14 @@ pub fn name(address: IpAddr) -> String {
 }
 
 /// The address that the outermost of so many trusted proxies was asked from. Each adds what it sees at the end, so that only entries
-/// counted from there are believed. None, when there is no such entry or it is no address.
+/// counted from there are believed, whatever bytes a client wrote before them; empty ones are none (RFC 9110, section 5.6.1). None, when
+/// there is no such entry or it is no address.
 pub fn forwarded(headers: &HeaderMap, trusted_hops: usize) -> Option<IpAddr> {
-    let lines = headers.get_all("x-forwarded-for").iter().map(|line| line.to_str().unwrap_or_default());
-    let entries: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    let lines = headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes);
+    let entries: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii).filter(|entry| !entry.is_empty()).collect();
     // Fewer entries than proxies: the request came to an inner one, and the first entry is what that one saw.
     let entry = entries.get(entries.len().saturating_sub(trusted_hops)).or_else(|| entries.first())?;
-    address_of(entry.trim())
+    address_of(std::str::from_utf8(entry).ok()?)
 }
 
 /// Whether a proxy has passed a request on.
@@ -54,9 +55,13 @@ mod tests {
     use super::{forwarded, name};
 
     fn said(lines: &[&str], hops: usize) -> Option<String> {
+        said_in_bytes(&lines.iter().map(|line| line.as_bytes()).collect::<Vec<_>>(), hops)
+    }
+
+    fn said_in_bytes(lines: &[&[u8]], hops: usize) -> Option<String> {
         let mut headers = HeaderMap::new();
         for line in lines {
-            headers.append("x-forwarded-for", HeaderValue::from_str(line).unwrap());
+            headers.append("x-forwarded-for", HeaderValue::from_bytes(line).unwrap());
         }
         forwarded(&headers, hops).map(name)
     }
@@ -68,7 +73,25 @@ mod tests {
         assert_eq!(said(&["203.0.113.9, 198.51.100.1", "192.0.2.7"], 2), some("198.51.100.1"));
         assert_eq!(said(&["192.0.2.7"], 2), some("192.0.2.7"), "came to the inner proxy");
         assert_eq!(said(&["198.51.100.1:61234"], 1), some("198.51.100.1"));
-        assert_eq!((said(&[], 1), said(&["unknown"], 1), said(&["203.0.113.9, "], 1)), (None, None, None));
+        assert_eq!((said(&[], 1), said(&["unknown"], 1), said(&["203.0.113.9, unknown"], 1)), (None, None, None));
+    }
+
+    #[test]
+    fn what_a_client_wrote_before_the_proxys_entry_changes_nothing() {
+        let seen = Some("198.51.100.1".to_owned());
+        let lines: [&[u8]; 7] = [
+            b"\xe9, 198.51.100.1",
+            b"\xff\xfe,\xe9,198.51.100.1",
+            b"198.51.100.1,",
+            b"203.0.113.9, 198.51.100.1, ,\t",
+            b",,, 198.51.100.1",
+            b"\"a, b\", 198.51.100.1",
+            b"[, 198.51.100.1:4711",
+        ];
+        for line in lines {
+            assert_eq!(said_in_bytes(&[line], 1), seen, "{}", String::from_utf8_lossy(line));
+        }
+        assert_eq!(said_in_bytes(&[b"\xe9", b"198.51.100.1,", b"192.0.2.7"], 2), seen);
     }
 
     #[test]

@@ -82,6 +82,7 @@ mod tests {
 
     use super::*;
     use crate::http::middleware::guard;
+    use crate::http::service::Pays;
     use crate::settings::{Limits, ServeSettings};
     use pubdata_core::contract::Contracts;
     use pubdata_store::Plans;
@@ -134,7 +135,8 @@ mod tests {
             piece
         });
         let asked = service.clone();
-        let response = guard(service, None, Request::get("/").body(Body::empty()).unwrap(), |_| async move { in_pieces(&asked, &client, (), slow) }).await;
+        let request = Request::get("/").body(Body::empty()).unwrap();
+        let response = guard(service, None, Pays::Caller, request, |_| async move { in_pieces(&asked, &client, (), slow) }).await;
         assert_eq!(to_bytes(response.into_body(), usize::MAX).await.unwrap().len(), 100);
     }
 }

@@ -74,7 +74,7 @@ pub const CODES: [CodeEntry; 16] = [
     CodeEntry { code: Code::RateLimited, name: "rate_limited", status: 429, title: "Rate limit exceeded",
         advice: "Wait for the seconds in `Retry-After`." },
     CodeEntry { code: Code::InternalError, name: "internal_error", status: 500, title: "Internal error",
-        advice: "Try again; report the request id if it stays." },
+        advice: "Try again; if the error persists, report the request ID." },
     CodeEntry { code: Code::Busy, name: "busy", status: 503, title: "Busy",
         advice: "Ask again after the seconds in `Retry-After`." },
 ];
@@ -184,7 +184,8 @@ impl Problem {
         json.key("detail").text(&cut(&self.detail, MAX_DETAIL));
     }
 
-    fn write_errors(&self, json: &mut Json) {
+    /// Writes the member `errors`.
+    pub fn write_errors(&self, json: &mut Json) {
         json.key("errors").array(|json| {
             for error in self.errors.iter().take(MAX_LISTED) {
                 json.object(|json| {

@@ -91,7 +91,8 @@ impl RateLimiter {
         let wanted = wanted(plan, count);
         let is_allowed = tokens >= wanted;
         let left = if is_allowed { tokens - count as f64 } else { tokens };
-        (bucket.tokens, bucket.at) = (left, now.max(bucket.at));
+        // A clock that was put back fills the bucket from there on: else it would stay empty until the clock has caught up.
+        (bucket.tokens, bucket.at) = (left, now);
         Allowance::of(plan, is_allowed, left, wanted)
     }
 }
@@ -166,5 +167,8 @@ mod tests {
         assert!(!at(1_500).is_allowed);
         assert!(!at(0).is_allowed, "a clock that goes back gives nothing");
         assert_eq!(at(60_000).remaining, 2);
+        let a_day_before = -86_400_000;
+        assert_eq!([at(a_day_before), at(a_day_before), at(a_day_before)].map(|allowance| allowance.is_allowed), [true, true, false]);
+        assert!(at(a_day_before + 1_000).is_allowed, "and one that stays behind fills on");
     }
 }

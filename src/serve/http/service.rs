@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
+use axum::http::Method;
 use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,6 +23,7 @@ use super::problem::{Code, Problem};
 use super::rate_limit::RateLimiter;
 use super::shared_work::{Bounds, SharedWork};
 use super::shares::{Exhausted, Share, Shares};
+use super::unpaid::Unpaid;
 use super::usage::Usage;
 use crate::http::shared_limits::SharedLimits;
 use crate::release::catalog::Catalog;
@@ -56,10 +58,13 @@ pub struct Service {
     pub keys: KeyRing,
     pub limiter: RateLimiter,
     pub metrics: Metrics,
-    /// Requests that are being answered at the same time.
+    /// Requests that are being answered at the same time, and of those the ones without a key.
     pub running: Arc<Shares>,
-    /// Requests whose bodies are awaited: each holds a connection that gives way to nobody.
+    running_without_key: Arc<Shares>,
+    /// Requests whose bodies are awaited: each holds a connection.
     awaited: Arc<Shares>,
+    /// Larger answers that clients have not taken yet: each holds a connection.
+    untaken: Arc<Shares>,
     /// Tables that are made while they are taken: each keeps a part, or a page of a list, in memory for as long as its client likes.
     downloads: Arc<Shares>,
     /// Bytes of answers that are not taken yet.
@@ -76,6 +81,8 @@ pub struct Service {
     /// What decides the form of answers: the program's build and its contracts.
     pub program: Digest,
     pub usage: Usage,
+    /// Requests that cost no token, as far as the log is concerned.
+    pub unpaid: Unpaid,
     pub home: Home,
     /// Where keys and event log are: the home, or its copy of what machines share.
     pub shared: Home,
@@ -105,6 +112,7 @@ impl Service {
         Ok(Self {
             program,
             usage: Usage::new(clock()),
+            unpaid: Unpaid::default(),
             contracts,
             catalog,
             parts,
@@ -113,7 +121,9 @@ impl Service {
             limiter: RateLimiter::new(settings.shared_limits.as_ref().map(|limits| SharedLimits::new(&limits.url, limits.when_away)).transpose()?),
             metrics: Metrics::default(),
             running: Arc::new(Shares::new(limits.simultaneous_requests, limits.requests_of_client)),
+            running_without_key: Arc::new(Shares::new(limits.simultaneous_requests.div_ceil(2), usize::MAX)),
             awaited: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
+            untaken: Arc::new(Shares::new(usize::MAX, limits.requests_of_client)),
             downloads: Arc::new(Shares::new(DOWNLOADS, DOWNLOADS_OF_CLIENT)),
             in_flight: Arc::new(Shares::new(limits.bytes_in_flight, limits.bytes_in_flight_of_client)),
             looks: Arc::new(SharedWork::new(Bounds { patience: limits.trace_time, ..LOOKS })),
@@ -193,23 +203,33 @@ impl Service {
     }
 
     /// Finds who sends a request and takes a token from the bucket, which is that of the address when the key is not valid.
-    pub async fn meter(&self, parts: &Parts, now: Timestamp) -> Metered {
+    pub async fn meter(&self, parts: &Parts, pays: &Pays, now: Timestamp) -> Metered {
         let address = || self.peer_address(parts);
-        let known = self.keys.client(&parts.headers, address, now);
+        let known = match pays {
+            Pays::Nobody if matches!(parts.method, Method::GET | Method::HEAD) => {
+                let client = Arc::new(self.keys.anonymous(&address()));
+                return Metered { known: Ok(client.clone()), allowance: Allowance::free(client.plan), client, is_free: true };
+            }
+            Pays::Visitor(Some(key)) => self.keys.holder(key, now),
+            Pays::Nobody | Pays::Caller | Pays::Visitor(None) => self.keys.client(&parts.headers, address, now),
+        };
         let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
         let allowance = self.limiter.take(&client, now).await;
-        Metered { known, client, allowance }
+        Metered { known, client, allowance, is_free: false }
     }
 
-    /// Takes a place among the requests that are being answered.
+    /// Takes a place among the requests that are being answered. Those without a key have half of the places together.
     ///
     /// # Errors
     /// `rate_limited`, when there is none, or none more for this client.
-    pub fn run(&self, client: &Client) -> problem::Result<Share> {
-        self.running.take(&client.id, 1).map_err(|exhausted| match exhausted {
+    pub fn run(&self, client: &Client) -> problem::Result<Running> {
+        let refusal = |exhausted| match exhausted {
             Exhausted::OfClient => come_again("as many requests of this client are being answered as may be at once; wait for one of them"),
             Exhausted::OfServer => come_again("the server answers as many requests as it can; try again in a second"),
-        })
+        };
+        let place = self.running.take(&client.id, 1).map_err(refusal)?;
+        let without_key = if client.scopes.is_empty() { Some(self.running_without_key.take("", 1).map_err(refusal)?) } else { None };
+        Ok(Running { _place: place, _without_key: without_key })
     }
 
     /// Takes a place among the requests of a client whose bodies are awaited.
@@ -218,6 +238,14 @@ impl Service {
     /// `rate_limited`, when there is none more.
     pub fn await_body(&self, client: &Client) -> problem::Result<Share> {
         self.awaited.take(&client.id, 1).map_err(|_| come_again("too many bodies of this client's requests are under way; finish one of them"))
+    }
+
+    /// Takes a place among the larger answers that a client has not taken yet.
+    ///
+    /// # Errors
+    /// `rate_limited`, when there is none more.
+    pub fn leave_untaken(&self, client: &Client) -> problem::Result<Share> {
+        self.untaken.take(&client.id, 1).map_err(|_| come_again("too many earlier answers wait to be taken by this client; read them first"))
     }
 
     /// Takes a place among the tables that are being taken.
@@ -252,22 +280,39 @@ impl Service {
     }
 }
 
+/// A place among the requests that are being answered; given back when dropped.
+#[derive(Debug)]
+pub struct Running {
+    _place: Share,
+    _without_key: Option<Share>,
+}
+
+/// Who pays for a request with a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pays {
+    /// Nobody where it only reads: whether the server is there must always be told, and what all pages need is the same few bytes for all.
+    Nobody,
+    /// Whoever the headers name by a key, else the address.
+    Caller,
+    /// The holder of the key that a page's cookie keeps; without one as `Caller`.
+    Visitor(Option<String>),
+}
+
 /// Who sends a request and what is left to them.
+#[derive(Debug, Clone)]
 pub struct Metered {
     /// The sender, or why the key is not valid.
     pub known: problem::Result<Arc<Client>>,
     /// Who it counts for.
     pub client: Arc<Client>,
     pub allowance: Allowance,
+    pub is_free: bool,
 }
 
 impl Metered {
-    /// The sender.
-    ///
-    /// # Errors
-    /// `rate_limited`, when the bucket is empty; `invalid_api_key` and its like, when the key is not valid.
-    pub fn admitted(self) -> problem::Result<Arc<Client>> {
-        if self.allowance.is_allowed { self.known } else { Err(self.allowance.refusal()) }
+    /// Whether a token was taken for it.
+    pub fn is_paid(&self) -> bool {
+        self.allowance.is_allowed && !self.is_free
     }
 }
 

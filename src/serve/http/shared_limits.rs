@@ -65,7 +65,7 @@ impl SharedLimits {
     pub async fn take(&self, client: &Client, count: u64, wanted: f64) -> Option<Allowance> {
         let is_allowed = self.when_away == WhenAway::Open;
         let away = || (!is_allowed).then(|| Allowance { retry_after: AWAY_SECONDS, ..Allowance::of(client.plan, is_allowed, 0.0, wanted) });
-        if self.lock().is_some_and(|until| Instant::now() < until) {
+        if !self.may_ask() {
             return away();
         }
         match timeout(PATIENCE, self.ask(client, count, wanted)).await {
@@ -87,6 +87,19 @@ impl SharedLimits {
         }
     }
 
+    /// Whether to ask: while the server is away only one request in a while, else all would wait for it.
+    fn may_ask(&self) -> bool {
+        let (mut away_until, now) = (self.lock(), Instant::now());
+        match &mut *away_until {
+            None => true,
+            Some(until) if now < *until => false,
+            Some(until) => {
+                *until = now + REST;
+                true
+            }
+        }
+    }
+
     async fn ask(&self, client: &Client, count: u64, wanted: f64) -> redis::RedisResult<(bool, f64)> {
         let connection = self.connection.get_or_try_init(|| ConnectionManager::new(self.redis.clone())).await?;
         let per_second = client.plan.requests_per_minute as f64 / 60.0;
@@ -98,5 +111,29 @@ impl SharedLimits {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
         self.away_until.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pubdata_store::Plan;
+
+    /// The server takes connections and never answers.
+    #[tokio::test]
+    async fn one_request_waits_for_a_server_that_is_away_and_the_others_do_not() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let limits = SharedLimits::new(&format!("redis://{}", silent.local_addr().unwrap()), WhenAway::Open).unwrap();
+        let plan = Plan { requests_per_minute: 60, burst: 60, stream_sockets: 1 };
+        let client = Client { id: "a".to_owned(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let ask = async || {
+            let began = Instant::now();
+            assert!(limits.take(&client, 1, 1.0).await.is_none(), "each server counts by itself");
+            began.elapsed()
+        };
+        assert!(ask().await >= PATIENCE);
+        *limits.lock() = Some(Instant::now());
+        let waited = futures_util::future::join_all((0..20).map(|_| ask())).await;
+        assert_eq!(waited.iter().filter(|waited| **waited >= PATIENCE).count(), 1, "{waited:?}");
     }
 }

@@ -22,7 +22,6 @@ use super::problem::{Code, Problem, Result};
 use super::query::Query;
 use super::response::{answer_response, as_answer, insert};
 use super::service::Service;
-use super::shares::Share;
 use crate::json::Json;
 use crate::release::loaded::Release;
 use pubdata_core::error::{self, Error};
@@ -46,8 +45,6 @@ pub struct Asked {
     pub query: Query,
     pub client: Arc<Client>,
     pub today: Date,
-    /// Its place among the requests that are being answered.
-    pub _running: Share,
 }
 
 /// Answers with the records at `rows` of `data`.

@@ -33,7 +33,7 @@ pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> 
     let is_code = text.len() == 2;
     let state = usps(text)
         .filter(|_| is_code)
-        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
     let covered = licenses.rows.values("state");
     covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
 }

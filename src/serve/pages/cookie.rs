@@ -1,10 +1,8 @@
 //! Cookies and forms: the visitor's key in a cookie that scripts cannot read and other sites do not send, and forms that only our own pages can fill in.
 
-use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
 
-use super::MAX_FORM_BYTES;
 use super::visit::pairs;
 use crate::http::problem::{Code, Problem, Result};
 use pubdata_core::error::Error;
@@ -61,23 +59,6 @@ impl Forms {
         (self.digest(&number), Some(cookie(FORM, &number, is_secure)))
     }
 
-    /// Reads a form that was sent from one of our pages.
-    ///
-    /// # Errors
-    /// `insufficient_permission`, when it comes from elsewhere; `invalid_parameter`, when it cannot be read.
-    pub async fn read(&self, headers: &HeaderMap, body: Body, token: &str) -> Result<Vec<(String, String)>> {
-        check_origin(headers)?;
-        let bytes = to_bytes(body, MAX_FORM_BYTES).await;
-        let bytes = bytes.map_err(|_| Problem::new(Code::InvalidParameter, format!("the form is larger than {MAX_FORM_BYTES} bytes")))?;
-        let form = pairs(&String::from_utf8_lossy(&bytes));
-        let sent = form.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str()).unwrap_or_default();
-        let has_cookie = value(headers, FORM).is_some();
-        if !has_cookie || token.is_empty() || !bool::from(sent.as_bytes().ct_eq(token.as_bytes())) {
-            return Err(refused());
-        }
-        Ok(form)
-    }
-
     fn digest(&self, number: &str) -> String {
         let mut hasher = Hasher::default();
         hasher.update(&self.secret);
@@ -86,13 +67,29 @@ impl Forms {
     }
 }
 
-/// A browser says where a form comes from; one that comes from another site is refused before it is read.
-fn check_origin(headers: &HeaderMap) -> Result<()> {
+/// Refuses a form before it is read: one that comes from another site, as a browser says, or from nobody who was shown one of our pages.
+///
+/// # Errors
+/// `insufficient_permission`.
+pub fn check_sender(headers: &HeaderMap) -> Result<()> {
     let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
     let is_cross_site = text("sec-fetch-site").is_some_and(|site| !matches!(site, "same-origin" | "none"));
     let host = text("host").unwrap_or_default();
     let is_other = text("origin").is_some_and(|origin| origin.split_once("://").is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host)));
-    if is_cross_site || is_other { Err(refused()) } else { Ok(()) }
+    if is_cross_site || is_other || value(headers, FORM).is_none() { Err(refused()) } else { Ok(()) }
+}
+
+/// The fields of a form that has the token of the visitor's pages.
+///
+/// # Errors
+/// `insufficient_permission`, when it has another.
+pub fn form(bytes: &[u8], token: &str) -> Result<Vec<(String, String)>> {
+    let form = pairs(&String::from_utf8_lossy(bytes));
+    let sent = form.iter().find(|(name, _)| name == TOKEN).map(|(_, value)| value.as_str()).unwrap_or_default();
+    if token.is_empty() || !bool::from(sent.as_bytes().ct_eq(token.as_bytes())) {
+        return Err(refused());
+    }
+    Ok(form)
 }
 
 fn refused() -> Problem {
@@ -117,16 +114,16 @@ mod tests {
         pairs.iter().map(|(name, value)| (axum::http::HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
     }
 
-    #[tokio::test]
-    async fn only_forms_of_our_own_pages_are_read() {
+    #[test]
+    fn only_forms_of_our_own_pages_are_read() {
         let forms = Forms::new().unwrap();
         let (token, cookie) = forms.token(&HeaderMap::new(), false);
         let cookie = cookie.unwrap();
         let cookie = cookie.split(';').next().unwrap();
-        let sent = |text: &str| Body::from(format!("a=1&token={text}"));
+        let read = |headers: &HeaderMap, text: &str| check_sender(headers).and_then(|()| form(format!("a=1&token={text}").as_bytes(), &token));
         let known = headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "http://localhost:8080")]);
         assert_eq!(forms.token(&known, false), (token.clone(), None));
-        assert_eq!(forms.read(&known, sent(&token), &token).await.unwrap()[0], ("a".to_owned(), "1".to_owned()));
+        assert_eq!(read(&known, &token).unwrap()[0], ("a".to_owned(), "1".to_owned()));
         for (headers, text) in [
             (known.clone(), "other"),
             (known.clone(), ""),
@@ -135,10 +132,9 @@ mod tests {
             (headers(&[("cookie", cookie), ("host", "localhost:8080"), ("origin", "null")]), &token),
             (headers(&[("cookie", cookie), ("sec-fetch-site", "cross-site")]), &token),
         ] {
-            assert_eq!(forms.read(&headers, sent(text), &token).await.unwrap_err().code, Code::InsufficientPermission, "{headers:?} {text}");
+            assert_eq!(read(&headers, text).unwrap_err().code, Code::InsufficientPermission, "{headers:?} {text}");
         }
-        let long = Body::from(vec![b'a'; MAX_FORM_BYTES + 1]);
-        assert_eq!(forms.read(&known, long, &token).await.unwrap_err().code, Code::InvalidParameter);
+        assert_eq!(form(b"a=1&token=", "").unwrap_err().code, Code::InsufficientPermission, "no random number is no token");
     }
 
     #[test]

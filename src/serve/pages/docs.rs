@@ -131,10 +131,12 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
         .collect();
     let answer = &operation.of["responses"]["200"]["content"]["application/json"];
     let (example, is_cut) = cut(&answer["example"]);
-    let request = &operation.of["requestBody"]["content"]["application/json"]["example"];
+    let body = &operation.of["requestBody"]["content"]["application/json"];
+    let request = &body["example"];
     let data = &resolved(document, &answer["schema"])["properties"]["data"];
     let context = context! {
         operation => operation.shown(), parameters, example, is_cut,
+        body => fields(document, &body["schema"]), body_description => resolved(document, &body["schema"])["description"],
         request => if request.is_null() { None } else { serde_json::to_string_pretty(request).ok() },
         samples => operation.of["x-codeSamples"], fields => fields(document, data), needs_key => operation.of["security"].is_null(),
         tags => contents(visit, ""), guides => listed_guides(),
@@ -183,19 +185,35 @@ fn choices(document: &Json, schema: &Json) -> Vec<String> {
     values.into_iter().flatten().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
-/// Fields of an answer's data, those of its records where it is a list.
+/// How deep members of members are listed.
+const MAX_DEPTH: usize = 6;
+
+/// Members of an answer's data or of a request's body, each followed by its own members; those of the records where it is a list.
 fn fields(document: &Json, schema: &Json) -> Vec<Value> {
-    let schema = resolved(document, schema);
-    let record = if schema["type"] == "array" { resolved(document, &schema["items"]) } else { schema };
-    let properties = record["properties"].as_object().into_iter().flatten();
-    properties
-        .map(|(name, member)| {
-            let schema = resolved(document, member);
-            // A member may say more than what it is made of.
-            let description = if member["description"].is_string() { &member["description"] } else { &not_null(document, schema).0["description"] };
-            context! { name, kind => kind(document, schema), description }
-        })
-        .collect()
+    let mut found = Vec::new();
+    add_fields(document, schema, ("", 0), &mut found);
+    found
+}
+
+fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), found: &mut Vec<Value>) {
+    let (schema, _) = not_null(document, resolved(document, schema));
+    let within = |end: &str| if above.is_empty() { String::new() } else { format!("{above}{end}") };
+    if schema["items"].is_object() {
+        add_fields(document, &schema["items"], (&within("[]"), depth), found);
+    }
+    if schema["additionalProperties"].is_object() {
+        add_fields(document, &schema["additionalProperties"], (&within(".*"), depth), found);
+    }
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    for (own, member) in schema["properties"].as_object().into_iter().flatten().filter(|_| depth < MAX_DEPTH) {
+        let name = within(".") + own;
+        let of_member = resolved(document, member);
+        // A member may say more than what it is made of.
+        let description = if member["description"].is_string() { &member["description"] } else { &not_null(document, of_member).0["description"] };
+        let (kind, choices) = (kind(document, of_member), choices(document, not_null(document, of_member).0));
+        found.push(context! { name, kind, description, is_required => required.contains(&own.as_str()), default => member["default"], choices });
+        add_fields(document, member, (&name, depth + 1), found);
+    }
 }
 
 /// An example as text, whether it is cut.

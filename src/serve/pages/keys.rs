@@ -7,12 +7,14 @@ use minijinja::Value;
 use serde_json::{Value as Json, json};
 
 use super::templates::{context, segment};
-use super::visit::Visit;
+use super::visit::{Visit, location};
 use super::{Made, Page, cookie, is_secure};
 use crate::http::problem::{Code, Problem, Result};
 use pubdata_store::Scope;
 
-pub const PAGES: &[Page] = &[Page { path: "/keys", make: |visit| keys(visit).boxed() }];
+pub const PATH: &str = "/keys";
+
+pub const PAGES: &[Page] = &[Page { path: PATH, make: |visit| keys(visit).boxed() }];
 
 async fn keys(visit: &Visit<'_>) -> Result<Made> {
     if visit.method != Method::POST {
@@ -20,20 +22,20 @@ async fn keys(visit: &Visit<'_>) -> Result<Made> {
     }
     match visit.field("action") {
         Some("enter") => enter(visit),
-        Some("leave") => Ok(Made::Redirect("/keys".to_owned(), Some(cookie::forgotten()))),
+        Some("leave") => Ok(Made::Redirect(PATH.to_owned(), Some(cookie::forgotten()))),
         Some("create") => {
             let days = visit.field("expires_in_days").map(|days| days.parse::<i64>().map_or_else(|_| json!(days), |days| json!(days)));
             let scopes: Vec<&str> = visit.form.iter().filter(|(name, _)| name == "scope").map(|(_, scope)| scope.as_str()).collect();
             let body = json!({
                 "name": visit.field("name"), "scopes": scopes, "plan": visit.field("plan"), "expires_in_days": days
             });
-            let created = visit.send("/v1/admin/keys".to_owned(), &body).await?;
+            let created = visit.send("/v1/admin/keys", &body).await?;
             shown(visit, created).await
         }
         Some("revoke") => {
             let id = visit.field("key_id").unwrap_or_default();
-            visit.send(format!("/v1/admin/keys/{}/revoke", segment(id)), &json!({})).await?;
-            Ok(Made::Redirect("/keys".to_owned(), None))
+            visit.send(&format!("/v1/admin/keys/{}/revoke", segment(id)), &json!({})).await?;
+            Ok(Made::Redirect(PATH.to_owned(), None))
         }
         _ => Err(Problem::of_field(Code::InvalidParameter, "action", "the form says nothing that can be done here")),
     }
@@ -47,8 +49,7 @@ fn enter(visit: &Visit<'_>) -> Result<Made> {
         return Err(Problem::of_field(Code::InvalidApiKey, "key", "the API key is not known"));
     }
     service.keys.holder(key, service.now())?;
-    // Only within this server.
-    let then = visit.field("then").filter(|then| then.starts_with('/') && !then.starts_with("//") && !then.contains('\\')).unwrap_or("/keys");
+    let then = visit.field("then").filter(|then| location(then).is_some()).unwrap_or(PATH);
     Ok(Made::Redirect(then.to_owned(), Some(cookie::kept(key, is_secure(service)))))
 }
 

@@ -35,20 +35,23 @@ use minijinja::value::Serde;
 use minijinja::{Environment, Value, context};
 
 use self::cookie::Forms;
-use self::visit::{Told, Visit, Visitor, pairs};
+use self::visit::{Told, Visit, Visitor, location, pairs};
 use super::http::auth::Client;
 use super::http::documents::{Document, Later};
 use super::http::etag;
 use super::http::paths::Paths;
 use super::http::problem::{Code, Problem, Result};
+use super::http::receive::receive;
 use super::http::request_id::RequestId;
 use super::http::response::insert;
-use super::http::service::Service;
+use super::http::service::{Metered, Pays, Service};
 use super::release::loaded::Release;
 use super::settings::Pages as Who;
 use pubdata_core::ids::Digest;
 use pubdata_store::Scope;
 
+/// The page that forms are sent to: no other one reads a body.
+const FORMS: &str = keys::PATH;
 /// The most of a form that is read.
 const MAX_FORM_BYTES: usize = 16 << 10;
 
@@ -110,14 +113,19 @@ impl Pages {
 
     /// The routes of all pages; none where they are switched off.
     pub fn router(self: &Arc<Self>) -> Router {
-        if self.service.settings.pages == Who::Off {
-            return Router::new();
-        }
-        let mut router = Router::new().route("/assets/pages.css", get(style)).route("/assets/pages.js", get(script));
-        for page in PAGES.iter().copied().flatten() {
+        let mut router = Router::new();
+        for page in PAGES.iter().copied().flatten().filter(|_| self.service.settings.pages != Who::Off) {
             router = router.route(page.path, any(move |pages: State<Arc<Self>>, id, values, request| answer(page, pages, id, values, request)));
         }
         router.with_state(self.clone())
+    }
+
+    /// The routes of what all pages need; none where they are switched off.
+    pub fn assets(self: &Arc<Self>) -> Router {
+        if self.service.settings.pages == Who::Off {
+            return Router::new();
+        }
+        Router::new().route("/assets/pages.css", get(style)).route("/assets/pages.js", get(script)).with_state(self.clone())
     }
 
     /// A page for a browser that opened an address of the API without a valid key; none where there are no pages.
@@ -154,7 +162,7 @@ impl Pages {
     fn shared(&self, path: &str, told: &Told, browser: Browser<'_>, release: Option<&Release>, search: &str) -> Value {
         let Browser { form_token, is_keyed } = browser;
         context! {
-            path, form_token, is_keyed, search, asked => Value::from(Serde(&told.asked)), base_url => self.service.settings.own_url(),
+            path, form_token, is_keyed, search, requests => Value::from(Serde(&told.requests)), base_url => self.service.settings.own_url(),
             notices => told.notices.iter().map(|(code, message)| context! { code, message }).collect::<Vec<_>>(),
             release_id => release.map(|release| release.manifest.release_id.as_str()),
             channel => self.service.catalog.channel(), version => env!("CARGO_PKG_VERSION"),
@@ -168,26 +176,21 @@ impl Pages {
     }
 
     /// Finds the visitor by the cookie; without a key, who may see what public pages show.
-    async fn visitor(&self, parts: &Parts) -> Result<Visitor> {
-        let (service, now) = (&self.service, self.service.now());
-        let held = cookie::key(&parts.headers).map(|key| service.keys.holder(&key, now));
-        if let Some(Ok(client)) = held {
-            let allowance = service.limiter.take(&client, now).await;
-            return if allowance.is_allowed { Ok(Visitor { client, is_keyed: true }) } else { Err(allowance.refusal()) };
+    fn visitor(&self, parts: &Parts, metered: &Metered) -> Result<Visitor> {
+        if cookie::key(&parts.headers).is_some() {
+            return Ok(Visitor { client: metered.known.clone()?, is_keyed: true });
         }
-        let metered = service.meter(parts, now).await;
-        if !metered.allowance.is_allowed {
-            return Err(metered.allowance.refusal());
-        }
-        if let Some(refused) = held {
-            refused?;
-        }
-        if service.settings.pages == Who::Keyed {
+        if self.service.settings.pages == Who::Keyed {
             return Err(Problem::new(Code::MissingApiKey, "the pages of this server are for holders of an API key: enter yours"));
         }
         let scopes = vec![Scope::General, Scope::Geo, Scope::Sec];
         Ok(Visitor { client: Arc::new(Client { scopes, ..(*metered.client).clone() }), is_keyed: false })
     }
+}
+
+/// Who pays for a page: the holder of the key in the cookie.
+pub fn pays(headers: &HeaderMap) -> Pays {
+    Pays::Visitor(cookie::key(headers))
 }
 
 async fn style(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response {
@@ -201,7 +204,7 @@ async fn script(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response
 async fn answer(
     page: &'static Page,
     State(pages): State<Arc<Pages>>,
-    Extension(request_id): Extension<RequestId>,
+    Extension(metered): Extension<Metered>,
     values: std::result::Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
     request: Request,
 ) -> Response {
@@ -211,7 +214,8 @@ async fn answer(
     let is_keyed = cookie::key(&parts.headers).is_some();
     let values = values.map_err(|_| Problem::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8"));
     let made = match values {
-        Ok(values) => made(page, &pages, request_id, &values, &parts, body, &form_token).await,
+        _ if !metered.allowance.is_allowed => Err(metered.allowance.refusal()),
+        Ok(values) => made(page, &pages, &metered, &values, &parts, body, &form_token).await,
         Err(problem) => Err(problem),
     };
     let mut response = match made {
@@ -240,29 +244,32 @@ enum Answered {
 async fn made(
     page: &'static Page,
     pages: &Arc<Pages>,
-    request_id: RequestId,
+    metered: &Metered,
     values: &RawPathParams,
     parts: &Parts,
     body: Body,
     form_token: &str,
 ) -> Result<Answered> {
-    // Whoever enters a key has none yet that would let them in.
-    let is_entering = page.path == "/keys" && parts.method == Method::POST;
-    let visitor = match pages.visitor(parts).await {
-        Err(problem) if is_entering && problem.code != Code::RateLimited => Visitor { client: Arc::new(pages.service.keys.anonymous("")), is_keyed: false },
+    let is_form = page.path == FORMS && parts.method == Method::POST;
+    let visitor = match pages.visitor(parts, metered) {
+        // Whoever enters a key has none yet that would let them in.
+        Err(_) if is_form => Visitor { client: metered.client.clone(), is_keyed: false },
         outcome => outcome?,
     };
     let form = match parts.method {
         Method::GET | Method::HEAD => Vec::new(),
-        Method::POST => pages.forms.read(&parts.headers, body, form_token).await?,
+        Method::POST if is_form => {
+            cookie::check_sender(&parts.headers)?;
+            let bytes = receive(&pages.service, &metered.client, parts, body, MAX_FORM_BYTES).await?;
+            cookie::form(&bytes, form_token)?
+        }
         _ => {
-            return Err(Problem {
-                allow: Some("GET, HEAD, POST".to_owned()),
-                ..Problem::new(Code::RouteNotFound, "a page is read with GET, or a form of it sent with POST")
-            });
+            let allow = if page.path == FORMS { "GET, HEAD, POST" } else { "GET, HEAD" };
+            let detail = format!("a page is read with GET, and a form of one sent to {FORMS} with POST");
+            return Err(Problem { allow: Some(allow.to_owned()), ..Problem::new(Code::RouteNotFound, detail) });
         }
     };
-    let _running = pages.service.run(&visitor.client)?;
+    let _running = pages.service.run(&metered.client)?;
     let decoded = values.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let visit = Visit {
         pages,
@@ -271,7 +278,7 @@ async fn made(
         values: decoded,
         query: pairs(parts.uri.query().unwrap_or_default()),
         form,
-        request_id,
+        request_id: parts.extensions.get::<RequestId>().cloned().unwrap_or_default(),
         release: pages.service.catalog.current(),
         told: Mutex::default(),
     };
@@ -319,7 +326,7 @@ async fn with_tag(asked: &HeaderMap, response: Response) -> Response {
 
 fn redirect(to: &str, cookie: Option<&str>) -> Response {
     let mut response = page_response(StatusCode::SEE_OTHER, String::new());
-    insert(response.headers_mut(), header::LOCATION, to);
+    insert(response.headers_mut(), header::LOCATION, location(to).as_deref().unwrap_or("/"));
     if let Some(cookie) = cookie {
         append_cookie(response.headers_mut(), cookie);
     }

@@ -39,8 +39,12 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
     let schools = if place.is_null() { Json::Null } else { visit.ask_if_there(near).await? };
     let own = format!("ZCTA {}", visit.value("zip"));
     let metrics = metrics(&place["data"]["demographics"], &own, &[(&county["data"]["geography"]["name"], &county["data"]["summary"])]);
+    // The ZCTA that stands for a ZIP code without one of its own.
+    let area = postal["data"]["zcta"]["code"].as_str();
+    let mut estimates = postal["data"]["demographics"].as_object().into_iter().flatten();
+    let has_estimates = estimates.any(|(_, metric)| !metric["value"].is_null());
     let context = context! {
-        zip => visit.value("zip"), place => place["data"], postal => postal["data"], county => county["data"], metrics,
+        area, has_estimates, zip => visit.value("zip"), place => place["data"], postal => postal["data"], county => county["data"], metrics,
         schools => schools["data"], school_map => school_map(&schools["data"]),
     };
     Ok(Made::Page("zip.html", context))
@@ -70,7 +74,7 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
     if asked.len() < 2 {
         return Ok(Made::Page("compare.html", context! { asked => asked.join(""), comparison => Json::Null, metrics => Vec::<Value>::new() }));
     }
-    let answer = visit.send("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
+    let answer = visit.ask_with("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
     let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {
         let (metric, unit) = (comparison["metric"].as_str().unwrap_or_default(), comparison["unit"].as_str().unwrap_or_default());
         let estimates: Vec<Estimate> =

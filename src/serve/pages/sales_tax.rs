@@ -60,5 +60,5 @@ async fn calculated(visit: &Visit<'_>, rate: &Json, amount: &str, shipping: Opti
     if let Some(shipping) = shipping {
         body["shipping"] = json!(dollars("shipping", shipping)?);
     }
-    visit.send("/v1/tax/calculate".to_owned(), &body).await
+    visit.ask_with("/v1/tax/calculate".to_owned(), &body).await
 }

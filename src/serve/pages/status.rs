@@ -55,7 +55,7 @@ impl Standing {
         let is_blocked = partitions.iter().any(|partition| partition["is_stale"] == true);
         let freshness = dataset["freshness"].as_str().unwrap_or_default();
         let (word, urgency) = match (is_blocked, &late_since, freshness) {
-            (true, ..) => ("not renewed", 0),
+            (true, ..) => ("not updated", 0),
             (_, Some(_), _) => ("late", 1),
             (_, None, "fresh") => ("fresh", QUIET),
             (_, None, other) => (other, 2),

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::Method;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::{Pages, templates};
@@ -37,11 +38,20 @@ pub struct Visit<'a> {
     pub told: Mutex<Told>,
 }
 
+/// A request of the API that a page shows the answer of.
+#[derive(Debug, Serialize)]
+pub struct ApiRequest {
+    /// Path and query.
+    target: String,
+    /// The JSON body of a POST request, without apostrophes: pages show it between them.
+    body: Option<String>,
+}
+
 /// What the answers of the API said of themselves.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Paths that were asked, in order.
-    pub asked: Vec<String>,
+    /// Requests that fill the page, in order.
+    pub requests: Vec<ApiRequest>,
     /// Notices, each once.
     pub notices: Vec<(String, String)>,
 }
@@ -67,14 +77,26 @@ impl Visit<'_> {
     /// # Errors
     /// Those of the endpoint, as the visitor's key meets them.
     pub async fn ask(&self, target: String) -> Result<Json> {
-        self.put("GET", target, &[]).await
+        let answer = self.put("GET", &target, &[]).await?;
+        self.add_request(ApiRequest { target, body: None });
+        Ok(answer)
     }
 
-    /// Sends a body to the API, and returns the whole answer.
+    /// Asks the API with a body, and returns the whole answer.
     ///
     /// # Errors
     /// As [`Visit::ask`].
-    pub async fn send(&self, target: String, body: &Json) -> Result<Json> {
+    pub async fn ask_with(&self, target: String, body: &Json) -> Result<Json> {
+        let answer = self.send(&target, body).await?;
+        self.add_request(ApiRequest { target, body: Some(body.to_string().replace('\'', "\\u0027")) });
+        Ok(answer)
+    }
+
+    /// Sends a body to the API to change something, which the page does not list, and returns the whole answer.
+    ///
+    /// # Errors
+    /// As [`Visit::ask`].
+    pub async fn send(&self, target: &str, body: &Json) -> Result<Json> {
         self.put("POST", target, body.to_string().as_bytes()).await
     }
 
@@ -91,15 +113,16 @@ impl Visit<'_> {
         }
     }
 
-    async fn put(&self, method: &str, target: String, body: &[u8]) -> Result<Json> {
+    fn add_request(&self, request: ApiRequest) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).requests.push(request);
+    }
+
+    async fn put(&self, method: &str, target: &str, body: &[u8]) -> Result<Json> {
         let Pages { service, paths, .. } = self.pages;
-        let question = Question { method, target: &target, body, present: self.release.as_ref() };
+        let question = Question { method, target, body, present: self.release.as_ref() };
         let bytes = ask(service, paths, &self.visitor.client, question, &self.request_id).await?;
         let answer: Json = serde_json::from_slice(&bytes).map_err(|error| Problem::internal(&error))?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if method == "GET" {
-            told.asked.push(target);
-        }
         for notice in answer["meta"]["notices"].as_array().into_iter().flatten() {
             let (code, message) = (notice["code"].as_str().unwrap_or_default(), notice["message"].as_str().unwrap_or_default());
             if !told.notices.iter().any(|(known, text)| known == code && text == message) {
@@ -128,6 +151,16 @@ pub fn target(path: &str, query: &[(&str, Option<&str>)]) -> String {
     target
 }
 
+/// What is percent-encoded of an address that was typed, beside what is no ASCII.
+const ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+
+/// A place of this server as a browser is sent there; none of a text that a browser could read as a place of another one: it leaves out tabs and line breaks,
+/// and takes `\` for `/`.
+pub fn location(place: &str) -> Option<String> {
+    let is_within = place.starts_with('/') && !place.starts_with("//") && !place.contains(|character: char| character.is_control() || character == '\\');
+    is_within.then(|| utf8_percent_encode(place, ADDRESS).to_string())
+}
+
 /// Pairs of a query or of a form, decoded; what is not UTF-8 is left out.
 pub fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8().ok().map(std::borrow::Cow::into_owned);
@@ -140,7 +173,34 @@ pub fn pairs(text: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pairs, target};
+    use super::{location, pairs, target};
+
+    #[test]
+    fn a_location_is_a_place_of_this_server_and_nothing_but_ascii() {
+        let within = [
+            ("/", "/"),
+            ("/zip/90210?a=b&c=%20#d", "/zip/90210?a=b&c=%20#d"),
+            ("/a b\"<é>/\u{202e}x", "/a%20b%22%3C%C3%A9%3E/%E2%80%AEx"),
+            ("/.//evil.example", "/.//evil.example"),
+        ];
+        for (typed, sent) in within {
+            assert_eq!(location(typed).as_deref(), Some(sent), "{typed}");
+        }
+        let beyond = [
+            "",
+            "zip",
+            "//evil.example",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "/\r/evil.example",
+            "/\0/evil.example",
+            "/\\evil.example",
+            "\t//evil.example",
+        ];
+        for typed in beyond.into_iter().chain(["/\u{7f}/evil.example", "/\u{85}/evil.example", "https://evil.example/", "javascript:alert(1)"]) {
+            assert_eq!(location(typed), None, "{typed:?}");
+        }
+    }
 
     #[test]
     fn targets_and_pairs_are_written_and_read() {

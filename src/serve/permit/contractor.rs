@@ -42,13 +42,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "state",
         kind: Kind::State,
-        description: "State, as a postal code; needed with a number that is no license id. A code that is no state's is refused.",
+        description: "State, as a postal code; required with a license number. A code that is not a state's is refused.",
     },
-    Parameter {
-        name: "profession",
-        kind: Kind::OneOf(LICENSES, "profession"),
-        description: "Only licenses of this profession, with a number that is no license id.",
-    },
+    Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession; for license numbers only." },
     Parameter { name: "permits_from", kind: Kind::Date, description: "First day of permits, inclusive." },
     Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },
     LIMIT,
@@ -77,7 +73,7 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
                 return Err(match is_id(licenses, text) {
                     true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
                     false => {
-                        Problem::of_field(Code::MissingParameter, "state", format!("`{text}` is no license id: with a number of a license give `state` too"))
+                        Problem::of_field(Code::MissingParameter, "state", format!("`{text}` is not a license ID; to look up a license number, add `state`"))
                     }
                 });
             }

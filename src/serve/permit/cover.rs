@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::http::meta::Notice;
-use crate::http::problem::not_covered;
 use crate::http::problem::{Code, Problem};
 use crate::permit::table::{PermitList, Permits};
 use crate::place::zips::Zips;
@@ -42,6 +41,11 @@ impl<'a> Place<'a> {
             place.names.insert(name);
         }
         place
+    }
+
+    /// The postal code of its state, where it is known; else an empty text.
+    pub fn state(&self) -> &str {
+        &self.state
     }
 
     pub fn of_address(zips: Option<&'a Zips>, address: &Address) -> Self {
@@ -98,7 +102,7 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
             shares_without_zip(&covering),
             ways_out(place, &covering)
         );
-        return Problem::of_field(Code::InvalidParameter, "zip", message);
+        return Problem::of_field(Code::CoverageUnavailable, "zip", message);
     }
     // Where the ZIP code is not known, only what states no ZIP codes at all is worth a word.
     let near = lacking(&|list| if place.zip_row.is_some() { list.state == place.state } else { list.without_zip == list.permits });
@@ -106,7 +110,7 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
         true => String::new(),
         false => format!("; {}: whether any is there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
     };
-    not_covered("zip", format!("no permit of this release states the ZIP code {zip}{described}{hint}"), &ids(permits))
+    not_covered(permits, "zip", &format!("no permit of this release states the ZIP code {zip}{described}{hint}"))
 }
 
 /// The problem of a point that no permit with coordinates is near.
@@ -117,17 +121,17 @@ pub fn no_point(permits: &Permits) -> Problem {
         true => String::new(),
         false => format!(
             "; these lists state no coordinates, and whether any of their permits is near is not known: {}. Ask by `jurisdiction`, `address`, `zip` or `city` with `state`",
-            lacking.join(", ")
+            few(&lacking, ", ")
         ),
     };
-    not_covered("lat", format!("no permit with coordinates is near this point{hint}"), &ids(permits))
+    not_covered(permits, "lat", &format!("no permit with coordinates is near this point{hint}"))
 }
 
 /// The problem of a city that the lists of its state do not name.
 pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_name: &str) -> Problem {
     let covering: Vec<Listed<'_>> = lists.iter().filter(|(_, list)| place.is_in(list)).copied().collect();
     if covering.is_empty() {
-        return not_covered("city", format!("permits of `{city_name}` in {} are not covered", place.state), &ids(permits));
+        return not_covered(permits, "city", &format!("permits of `{city_name}` in {} are not covered", place.state));
     }
     let meant = |(id, list): &Listed<'_>| {
         let names: Vec<&str> = list.cities.iter().filter(|name| place.is_meant_by(name)).map(String::as_str).collect();
@@ -144,8 +148,21 @@ pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_
     Problem::of_field(Code::InvalidParameter, "city", message)
 }
 
-fn ids(permits: &Permits) -> Vec<&str> {
-    permits.lists.keys().map(String::as_str).collect()
+/// The problem of a place that no jurisdiction covers, with a few of those that are covered.
+pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
+    let ids: Vec<String> = permits.lists.keys().cloned().collect();
+    let covered = if ids.is_empty() { "nothing yet".to_owned() } else { few(&ids, ", ") };
+    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}; covered: {covered}. /v1/coverage lists all"))
+}
+
+/// The most jurisdictions that a message names.
+const MAX_NAMED: usize = 3;
+
+/// Joins texts about jurisdictions, as many as a message names.
+fn few(texts: &[String], joint: &str) -> String {
+    let more = texts.len().saturating_sub(MAX_NAMED);
+    let named = texts[..texts.len() - more].join(joint);
+    if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
 fn quoted(names: &[&str]) -> String {
@@ -158,7 +175,7 @@ fn shares_without_zip(lists: &[Listed<'_>]) -> String {
         true => format!("{id} states a ZIP code for none of its {} permits", list.permits),
         false => format!("{id} states no ZIP code for {} of its {} permits", list.without_zip, list.permits),
     };
-    lists.iter().map(share).collect::<Vec<_>>().join("; ")
+    few(&lists.iter().map(share).collect::<Vec<_>>(), "; ")
 }
 
 fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
@@ -171,4 +188,16 @@ fn ways_out<'a>(place: &Place<'_>, lists: &[Listed<'a>]) -> String {
         false => String::new(),
     };
     format!("Ask by `jurisdiction`, `address`, `city` with `state`{named}{by_point}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::few;
+
+    #[test]
+    fn a_message_names_three_jurisdictions_at_most() {
+        let ids = ["us-il-chicago", "us-ny-nyc", "us-tx-austin", "us-tx-dallas", "us-wa-seattle"].map(str::to_owned);
+        assert_eq!(few(&ids[..3], ", "), "us-il-chicago, us-ny-nyc, us-tx-austin");
+        assert_eq!(few(&ids, ", "), "us-il-chicago, us-ny-nyc, us-tx-austin and 2 more");
+    }
 }

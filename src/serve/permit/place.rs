@@ -5,11 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
-use crate::http::problem::not_covered;
 use crate::http::problem::{Code, Problem, Result};
-use crate::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip};
+use crate::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip, not_covered};
 use crate::permit::datasets::Permit;
-use crate::permit::table::Permits;
+use crate::permit::table::{PermitList, Permits};
 use crate::place::distance::within;
 use crate::release::rows::Record;
 use pubdata_core::canonical::address::{Address, city_key};
@@ -23,8 +22,8 @@ const DEFAULT_RADIUS_MI: f64 = 1.0;
 /// The rows in all places that the request names, ascending, and what to know of them.
 ///
 /// # Errors
-/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there are not found so; `coverage_unavailable`, when it is
-/// in no jurisdiction that is covered.
+/// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there have another city; `coverage_unavailable`, when it
+/// is in no jurisdiction that is covered, or its list states no ZIP codes.
 pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
     let query = call.query;
     let mut notices = Vec::new();
@@ -68,9 +67,19 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Ve
     Ok((rows, notices))
 }
 
-/// Ids of the covered jurisdictions.
-pub fn jurisdictions(permits: &Permits) -> Vec<&str> {
-    permits.lists.keys().map(String::as_str).collect()
+/// Ids of the jurisdictions that the places of a request may lie in: the one that it names, those of its state, or all that are covered.
+pub fn searched<'p>(call: &Call<'_>, permits: &'p Permits) -> Vec<&'p str> {
+    let query = call.query;
+    if let Some(jurisdiction) = query.get("jurisdiction") {
+        return permits.lists.keys().map(String::as_str).filter(|known| known.eq_ignore_ascii_case(jurisdiction)).collect();
+    }
+    let zips = call.release.table::<Zips>();
+    let place = match query.get("address") {
+        Some(address) => Place::of_address(zips, &parse_line(address)),
+        None => Place::of(zips, query.get("zip").unwrap_or_default(), "", &query.get("state").unwrap_or_default().to_ascii_uppercase()),
+    };
+    let is_searched = |(_, list): &(&String, &PermitList)| place.state().is_empty() || list.state == place.state();
+    permits.lists.iter().filter(is_searched).map(|(id, _)| id.as_str()).collect()
 }
 
 fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
@@ -103,7 +112,7 @@ fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Resul
         let jurisdiction = jurisdiction.to_ascii_lowercase();
         parts.retain(|part| permits.rows.partition_of(*part, "jurisdiction") == jurisdiction);
         if parts.is_empty() {
-            return Err(not_covered("jurisdiction", format!("permits of `{jurisdiction}` are not covered"), &jurisdictions(permits)));
+            return Err(not_covered(permits, "jurisdiction", &format!("permits of `{jurisdiction}` are not covered")));
         }
     }
     if let Some(state) = state {
@@ -145,10 +154,10 @@ fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) ->
 fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
     let state = usps(text)
         .filter(|_| text.len() == 2)
-        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is no postal code of a state")))?;
+        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
     let is_of = |part: &usize| permits.lists.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|list| list.state == state);
     let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
-    if parts.is_empty() { Err(not_covered("state", format!("permits of {state} are not covered"), &jurisdictions(permits))) } else { Ok(parts) }
+    if parts.is_empty() { Err(not_covered(permits, "state", &format!("permits of {state} are not covered"))) } else { Ok(parts) }
 }
 
 /// Reads an address on one line.
@@ -182,7 +191,7 @@ pub fn check_covered(call: &Call<'_>, permits: &Permits, address: &Address, fiel
     if permits.lists.values().any(|list| place.is_in(list)) {
         return Ok(());
     }
-    Err(not_covered(field, format!("permits of `{}` are not covered", address.normalized()), &jurisdictions(permits)))
+    Err(not_covered(permits, field, &format!("permits of `{}` are not covered", address.normalized())))
 }
 
 /// A permit at the house number in a street of the name.

@@ -17,7 +17,7 @@ use crate::permit::datasets::PERMITS;
 use crate::permit::datasets::Permit;
 use crate::permit::filter::{Filter, TAGS, TYPE};
 use crate::permit::links::parties;
-use crate::permit::place::{jurisdictions, rows_at};
+use crate::permit::place::{rows_at, searched};
 use crate::permit::record as permit_record;
 use crate::permit::table::Permits;
 use crate::release::rows::Record;
@@ -126,7 +126,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     write_permits(call, json, permits, &found).await?;
     let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     if let Some(coverage) = &mut meta.coverage {
-        coverage.jurisdictions_searched = jurisdictions(permits).into_iter().map(str::to_owned).collect();
+        coverage.jurisdictions_searched = searched(call, permits).into_iter().map(str::to_owned).collect();
     }
     meta.page = Some(page);
     meta.notices = notices;

@@ -112,6 +112,6 @@ pub fn source_date(manifest: &Manifest, part: &Part) -> Option<Date> {
 }
 
 fn newest_date(inputs: &[Snapshot], published_at: &str) -> Option<Date> {
-    let newest = inputs.iter().filter_map(|input| input.source_date.parse().ok()).max();
+    let newest = inputs.iter().filter_map(Snapshot::day).max();
     newest.or_else(|| published_at.get(..10).and_then(|date| date.parse().ok()))
 }

@@ -1,12 +1,18 @@
 //! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
 
 use crate::http::endpoint::Call;
+use crate::http::parameters::TextForm;
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::sec::tables::SecTables;
 use pubdata_core::ids::Cik;
 
 use crate::sec::tables::REGISTRANTS;
+
+/// A CIK as requests name it.
+pub const CIK: TextForm = TextForm { pattern: "^0{0,9}[1-9][0-9]{0,9}$", description: "a CIK such as `320193`" };
+/// A ticker as requests name it.
+pub const TICKER: TextForm = TextForm { pattern: "^[A-Za-z0-9./-]{1,16}$", description: "a ticker such as `AAPL`" };
 
 /// The registrant that a path names.
 #[derive(Debug, Clone, Copy)]

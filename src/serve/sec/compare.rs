@@ -19,8 +19,8 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use crate::release::provenance::ProvenanceWriter;
-use crate::sec::company::{Company, cik_of};
-use crate::sec::figure::{Figure, Series, Source, Wanted, reason_of_period};
+use crate::sec::company::{CIK, Company, TICKER, cik_of};
+use crate::sec::figure::{AbsentFigure, Figure, Series, Source, Wanted, reason_of_period};
 use crate::sec::financials::{describe, read};
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
 use crate::sec::tables::VALUES;
@@ -51,14 +51,10 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
     Parameter {
         name: "ciks",
-        kind: Kind::Forms { item: "^0{0,9}[1-9][0-9]{0,9}$", min: 2, max: Some(20) },
+        kind: Kind::Forms { item: CIK, min: 2, max: Some(20) },
         description: "Comma list of 2 to 20 CIKs, with or without leading zeros; or give `tickers`.",
     },
-    Parameter {
-        name: "tickers",
-        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 2, max: Some(20) },
-        description: "Comma list of 2 to 20 tickers; or give `ciks`.",
-    },
+    Parameter { name: "tickers", kind: Kind::Forms { item: TICKER, min: 2, max: Some(20) }, description: "Comma list of 2 to 20 tickers; or give `ciks`." },
     PERIOD,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
@@ -90,10 +86,11 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
     periods.sort();
     periods.dedup();
+    let unit = unit_of(call.contracts(), metric);
     let mut is_mixed = false;
     json.object(|json| {
         json.key("metric").text(metric);
-        json.key("unit").text(unit_of(call.contracts(), metric));
+        json.key("unit").text(unit);
         json.key("period_type").text(period);
         json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));
@@ -107,8 +104,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                     json.key("fiscal_period").text(&period.1);
                     json.key("values").array(|json| {
                         sides.iter().zip(chosen).for_each(|(side, figure)| {
-                            let reason = side.reason(metric, wanted, period);
-                            side.write_value(call, json, figure, reason);
+                            let null_reason = side.reason(metric, wanted, period);
+                            let absent = AbsentFigure { metric, unit, fiscal_year: period.0, fiscal_period: &period.1, null_reason };
+                            side.write_value(call, json, figure, absent);
                         });
                     });
                 });
@@ -201,7 +199,7 @@ impl<'a> Side<'a> {
         of_period.or(of_series).unwrap_or(NO_PERIOD)
     }
 
-    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>, reason: &str) {
+    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>, absent: AbsentFigure<'_>) {
         json.object(|json| {
             json.key("cik").text(&self.company.cik.to_string());
             json.key("name").optional_text(self.company.name);
@@ -215,10 +213,7 @@ impl<'a> Side<'a> {
                         has_history,
                     );
                 }
-                None => {
-                    json.key("value").null();
-                    json.key("null_reason").text(reason);
-                }
+                None => absent.write(json),
             }
         });
     }

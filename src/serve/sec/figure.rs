@@ -14,6 +14,21 @@ use crate::sec::value_table::ValueTable;
 use crate::sec::versions::Versions;
 use pubdata_core::ids::Cik;
 
+/// Members of a value object between its unit and its reason that a period without a figure has no values of, in the order of [`Figure::write`].
+const OF_REPORT: [&str; 11] = [
+    "is_ytd",
+    "concept",
+    "form",
+    "filed_date",
+    "accession_number",
+    "evidence_url",
+    "is_amendment",
+    "is_restated",
+    "restatement_kind",
+    "concept_changed",
+    "first_reported",
+];
+
 /// One period of a series: rows of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
@@ -131,6 +146,32 @@ impl Figure {
             json.key("history").array(|json| self.versions.rows().iter().for_each(|row| write_version(json, source, *row)));
         }
         source.provenance.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
+    }
+}
+
+/// A period of a series that has no figure.
+#[derive(Clone, Copy)]
+pub struct AbsentFigure<'a> {
+    pub metric: &'a str,
+    pub unit: &'a str,
+    pub fiscal_year: i32,
+    pub fiscal_period: &'a str,
+    pub null_reason: &'a str,
+}
+
+impl AbsentFigure<'_> {
+    /// Writes the members of a value object, in the order of [`Figure::write`].
+    pub fn write(&self, json: &mut Json) {
+        json.key("metric").text(self.metric);
+        json.key("fiscal_year").integer(i64::from(self.fiscal_year));
+        json.key("fiscal_period").text(self.fiscal_period);
+        ["period_start", "period_end", "as_of_date", "value"].into_iter().for_each(|member| json.key(member).null());
+        json.key("unit").text(self.unit);
+        OF_REPORT.into_iter().for_each(|member| json.key(member).null());
+        json.key("conflicts").array(|_| {});
+        json.key("null_reason").text(self.null_reason);
+        json.key("warnings").array(|_| {});
+        json.key("provenance").null();
     }
 }
 

@@ -3,12 +3,12 @@
 use super::filing_table::FilingTable;
 use crate::http::endpoint::Call;
 use crate::http::filter::DayRange;
-use crate::http::parameters::{Kind, Parameter};
+use crate::http::parameters::{Kind, Parameter, TextForm};
 use crate::http::problem::{Code, Problem, Result};
 
 pub const FORM: Parameter = Parameter {
     name: "form",
-    kind: Kind::Forms { item: "^[A-Za-z0-9 ./-]{1,20}$", min: 1, max: None },
+    kind: Kind::Forms { item: TextForm { pattern: "^[A-Za-z0-9 ./-]{1,20}$", description: "a form type such as `10-K` or `8-K`" }, min: 1, max: None },
     description: "Comma list of form types, such as `10-K,8-K`.",
 };
 pub const FILED_FROM: Parameter = Parameter { name: "filed_from", kind: Kind::Date, description: "First filing date, inclusive." };

@@ -3,7 +3,7 @@
 use super::names::has_all_words;
 use futures_util::FutureExt;
 
-use super::company::cik_of;
+use super::company::{CIK, TICKER, cik_of};
 use super::filing_query::{FILED_FROM, FILED_TO, FORM, Filter, PERIOD_FROM, PERIOD_TO};
 use super::filing_record::Writer;
 use super::filings::{describe, of_all, of_registrants};
@@ -12,7 +12,7 @@ use super::registrants::Registrants;
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, format};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
@@ -24,34 +24,30 @@ const MAX_REGISTRANTS: usize = 20;
 
 /// The parameters of the search over all registrants.
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "ticker",
-        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 1, max: Some(20) },
-        description: "Comma list of today's tickers, exact.",
-    },
-    Parameter { name: "cik", kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"), description: "CIK, with or without leading zeros. Refused beside `ticker`." },
+    Parameter { name: "ticker", kind: Kind::Forms { item: TICKER, min: 1, max: Some(20) }, description: "Comma list of today's tickers, exact." },
+    Parameter { name: "cik", kind: Kind::Form(CIK), description: "CIK, with or without leading zeros. Cannot be combined with `ticker`." },
     Parameter {
         name: "company",
         kind: Kind::Line { max: 120 },
-        description: "Name or part of it: filings of the 20 registrants that fit best. Refused beside `ticker` and `cik`.",
+        description: "Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with `ticker` or `cik`.",
     },
     FORM,
-    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`; refused beside it." },
+    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`; cannot be combined with it." },
     Parameter { name: "include_amendments", kind: Kind::Flag, description: "`true`: each form of `form` also stands for its amendments (`/A`)." },
     FILED_FROM,
     FILED_TO,
-    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`; refused beside it." },
-    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`; refused beside it." },
+    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`; cannot be combined with it." },
+    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`; cannot be combined with it." },
     PERIOD_FROM,
     PERIOD_TO,
     Parameter {
         name: "items",
-        kind: Kind::Forms { item: "^[0-9]{1,2}(\\.[0-9]{2})?$", min: 1, max: None },
+        kind: Kind::Forms { item: TextForm { pattern: "^[0-9]{1,2}(\\.[0-9]{2})?$", description: "an item number such as `2.02`" }, min: 1, max: None },
         description: "Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.",
     },
     Parameter {
         name: "accession_number",
-        kind: Kind::Form("^[0-9]{10}-[0-9]{2}-[0-9]{6}$"),
+        kind: Kind::Form(TextForm { pattern: "^[0-9]{10}-[0-9]{2}-[0-9]{6}$", description: "an accession number such as `0000320193-24-000123`" }),
         description: "Only this filing; needs `ticker`, `cik` or `company`.",
     },
     LIMIT,
@@ -79,7 +75,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let filter = Filter::read(call)?;
     let mut notes = Meta::default();
     let (page, found) = match registrants_of(call, registrants, &mut notes)? {
-        Some(ciks) => of_registrants(call, &ciks, &filter).await?,
+        Some(ciks) => of_registrants(call, &ciks, &filter, &mut notes).await?,
         None => of_all(call, &filter, &mut notes).await?,
     };
     let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };

@@ -9,10 +9,12 @@ use futures_util::future::try_join_all;
 use super::filing_dates::{FilingDates, FilingFilter};
 use super::filing_query::Filter;
 use super::filing_table::FilingTable;
+use super::forms::{declared, is_declared};
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
 use crate::http::cursor;
 use crate::http::endpoint::Call;
 use crate::http::meta::{Meta, Page};
+use crate::http::nearest::nearest;
 use crate::http::paging::{ListPaging, MAX_COUNTED, Paging};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::release::bucketed::Bucket;
@@ -31,11 +33,18 @@ type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, FilingTable>, usize);
 ///
 /// # Errors
 /// `invalid_cursor`; `missing_parameter`; `coverage_unavailable`, when the release has no filings.
-pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>) -> Result<(Page, Vec<Rows>)> {
+pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, notes: &mut Meta) -> Result<(Page, Vec<Rows>)> {
     if SecTables::of(call.release).filings.is_empty() {
         return Err(not_published(FILINGS));
     }
     let buckets = try_join_all(ciks.iter().map(|cik| SecTables::of(call.release).filings.about(call.reader(), *cik))).await?;
+    let has_form = |form: &str| {
+        let tables = ciks.iter().zip(&buckets).filter_map(|(cik, bucket)| Some((*cik, &bucket.as_ref()?.table)));
+        tables.into_iter().any(|(cik, table)| table.rows(cik).any(|row| table.forms.at(row) == form))
+    };
+    for form in filter.forms.iter().filter(|form| !form.ends_with("/A") && !is_declared(call.contracts(), form) && !has_form(form)) {
+        add_unknown_form_notice(call, notes, "these registrants have", form);
+    }
     // By date, then number; one filing may be of several of the registrants.
     let mut found: BTreeMap<(i32, &str), Vec<BucketRow<'_, '_>>> = BTreeMap::new();
     for (cik, bucket) in ciks.iter().zip(&buckets) {
@@ -81,7 +90,7 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     let (limit, after) = (paging.limit(), paging.first);
     let dates = sec.filing_dates.get(call.reader(), sec.filings.parts()).await?;
     for form in filter.forms.iter().filter(|form| !dates.has_form(form) && !form.ends_with("/A")) {
-        notes.notice("FORM_UNKNOWN", format!("this release has no filing of form `{form}`; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A"));
+        add_unknown_form_notice(call, notes, "this release has", form);
     }
     let wanted = FilingFilter { from: filter.filed.from, to: filter.filed.to, forms: filter.forms.clone() };
     let (mut page, mut total, mut has_more): (Vec<Range<usize>>, usize, bool) = (Vec::new(), 0, false);
@@ -99,6 +108,13 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     let next_cursor = page.last().filter(|_| has_more).map(|last| paging.cursor(last.end));
     let rows = rows_of(call, &dates, &page).await?;
     Ok((Page { limit, count: page.len(), next_cursor, total: total.min(MAX_COUNTED), is_total_exact: total <= MAX_COUNTED, is_cut: false }, rows))
+}
+
+/// Adds the notice on a form type that no filing has, with the known form type that was probably meant.
+fn add_unknown_form_notice(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) {
+    let meant = nearest(form, declared(call.contracts())).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let message = format!("{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A");
+    notes.notice("FORM_UNKNOWN", message);
 }
 
 /// The rows of places of the index, from their buckets.

@@ -51,7 +51,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if filter.forms.is_empty() {
         filter.forms = noted(call.contracts(), FILINGS, "form", "periodic").into_iter().map(str::to_owned).collect();
     }
-    let (page, found) = of_registrants(call, &[company.cik], &filter).await?;
+    let (page, found) = of_registrants(call, &[company.cik], &filter, &mut Meta::default()).await?;
     let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
     json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
     let mut meta = describe(call, page);

@@ -13,7 +13,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
 use crate::search::rank::write_match;
-use crate::sec::company::cik_of;
+use crate::sec::company::{CIK, TICKER, cik_of};
 use crate::sec::names::{Found, Match};
 use crate::sec::registrants::Registrants;
 use crate::sec::tables::REGISTRANTS;
@@ -43,17 +43,13 @@ const PARAMETERS: &[Parameter] = &[
         kind: NAME,
         description: "Name or part of it; the last word may be unfinished. A whole ticker is found too. Exactly one of `name`, `ticker` and `cik`.",
     },
-    Parameter { name: "q", kind: NAME, description: "The same as `name`; refused beside it." },
+    Parameter { name: "q", kind: NAME, description: "The same as `name`; cannot be combined with it." },
     Parameter {
         name: "ticker",
-        kind: Kind::Forms { item: "^[A-Za-z0-9./-]{1,16}$", min: 1, max: Some(20) },
-        description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are one. Refused beside `name`.",
+        kind: Kind::Forms { item: TICKER, min: 1, max: Some(20) },
+        description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with `name`.",
     },
-    Parameter {
-        name: "cik",
-        kind: Kind::Form("^0{0,9}[1-9][0-9]{0,9}$"),
-        description: "CIK, with or without leading zeros. Refused beside `name` and `ticker`.",
-    },
+    Parameter { name: "cik", kind: Kind::Form(CIK), description: "CIK, with or without leading zeros. Cannot be combined with `name` or `ticker`." },
     LIMIT,
     CURSOR,
     format(""),

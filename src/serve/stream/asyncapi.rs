@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use super::filter::MAX_VALUES;
+use super::frames::MAX_ID;
 use super::item::DATA_BYTES;
 use super::session::{BAD_MESSAGE, FORBIDDEN, MESSAGE_BYTES, RECONNECT_SECONDS, RESTART, SLOW_CONSUMER, TOO_MANY, UNAUTHORIZED};
-use super::subscriptions::{MAX_ID, MAX_SUBSCRIPTIONS};
+use super::subscriptions::MAX_SUBSCRIPTIONS;
 use crate::http::openapi;
 use crate::settings::Limits;
 use pubdata_core::contract::Contracts;

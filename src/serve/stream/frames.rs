@@ -3,10 +3,17 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::http::nearest;
+use crate::http::problem::{Code, Problem};
 use crate::json::Json;
 use crate::stream::filter::SentFilters;
 use crate::stream::item::Item;
 use pubdata_store::EventKind;
+
+/// Types of the messages of a client.
+const CLIENT_TYPES: [&str; 4] = ["auth", "subscribe", "unsubscribe", "ping"];
+/// Bytes of a subscription's name.
+pub const MAX_ID: usize = 64;
 
 /// What a client sends.
 #[derive(Debug)]
@@ -52,8 +59,12 @@ struct Ping {
 pub enum Misread {
     /// It is no message of the protocol: the connection ends.
     NoMessage(String),
-    /// A member is wrong or unknown: the message is refused.
-    WrongMember(String),
+    /// Its type or a member is wrong or unknown: the message is refused.
+    WrongMember {
+        message: String,
+        /// The subscription that it names.
+        id: Option<String>,
+    },
 }
 
 impl ClientFrame {
@@ -66,19 +77,24 @@ impl ClientFrame {
         let Value::Object(mut members) = value else { return Err(Misread::NoMessage("the message is not a JSON object".to_owned())) };
         let kind = members.remove("type");
         let Some(Value::String(kind)) = kind else { return Err(Misread::NoMessage("the message has no `type`".to_owned())) };
+        let id = members.get("id").and_then(Value::as_str).filter(|id| id.len() <= MAX_ID).map(str::to_owned);
         let members = Value::Object(members);
-        match kind.as_str() {
+        let frame = match kind.as_str() {
             "auth" => read(members).map(Self::Auth),
             "subscribe" => read(members).map(Self::Subscribe),
             "unsubscribe" => read(members).map(Self::Unsubscribe),
             "ping" => read(members).map(|Ping { t }| Self::Ping(t)),
-            _ => Err(Misread::NoMessage(format!("there is no message type `{}`", kind.chars().take(40).collect::<String>()))),
-        }
+            _ => {
+                let kind: String = kind.chars().take(40).collect();
+                Err(format!("there is no message type `{kind}`; {}", nearest::hint(&kind, &CLIENT_TYPES)))
+            }
+        };
+        frame.map_err(|message| Misread::WrongMember { message, id })
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, Misread> {
-    serde_json::from_value(members).map_err(|error| Misread::WrongMember(error.to_string()))
+fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, String> {
+    serde_json::from_value(members).map_err(|error| error.to_string())
 }
 
 /// A message to the client.
@@ -161,21 +177,30 @@ pub fn reconnect(within_seconds: u64) -> String {
 }
 
 /// What was wrong with a message, with the subscription that it was about; the connection goes on.
-pub fn error(code: &str, message: &str, id: Option<&str>) -> String {
+pub fn error(problem: &Problem, id: Option<&str>) -> String {
     let is_fatal = false;
-    error_frame(code, message, is_fatal, id)
+    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, id)
 }
 
 /// Why the server ends the connection.
-pub fn fatal_error(code: &str, message: &str) -> String {
+pub fn fatal_error(problem: &Problem) -> String {
     let is_fatal = true;
-    error_frame(code, message, is_fatal, None)
+    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, None)
 }
 
-fn error_frame(code: &str, message: &str, is_fatal: bool, id: Option<&str>) -> String {
+/// The server ends the connection because the client reads too slowly, which no response of HTTP says.
+pub fn slow_consumer(message: &str) -> String {
+    let is_fatal = true;
+    error_frame(("slow_consumer", "Slow consumer"), &Problem::new(Code::RateLimited, message), is_fatal, None)
+}
+
+fn error_frame((code, title): (&str, &str), problem: &Problem, is_fatal: bool, id: Option<&str>) -> String {
     frame("error", |json| {
         json.key("code").text(code);
-        json.key("message").text(message);
+        json.key("title").text(title);
+        json.key("detail").text(&problem.detail);
+        json.key("message").text(&problem.detail);
+        problem.write_errors(json);
         json.key("fatal").flag(is_fatal);
         json.key("id").optional_text(id);
     })

@@ -52,13 +52,16 @@ enum End {
 }
 
 impl End {
-    fn error(code: u16, name: &str, message: impl Into<String>) -> Self {
-        let reason = message.into();
-        Self::Close { code, last: frames::fatal_error(name, &reason), reason }
+    fn error(close_code: u16, code: Code, message: impl Into<String>) -> Self {
+        Self::problem(close_code, &Problem::new(code, message))
+    }
+
+    fn problem(code: u16, problem: &Problem) -> Self {
+        Self::Close { code, last: frames::fatal_error(problem), reason: problem.detail.clone() }
     }
 
     fn slow(message: &str) -> Self {
-        Self::error(SLOW_CONSUMER, "slow_consumer", message)
+        Self::Close { code: SLOW_CONSUMER, last: frames::slow_consumer(message), reason: message.to_owned() }
     }
 
     fn restart() -> Self {
@@ -72,7 +75,7 @@ impl End {
             Code::RateLimited => TOO_MANY,
             _ => BAD_MESSAGE,
         };
-        Self::error(code, problem.code.name(), problem.detail.clone())
+        Self::problem(code, problem)
     }
 }
 
@@ -168,13 +171,8 @@ impl Session {
     /// Waits for the frame that carries the key, of clients that cannot set headers.
     async fn authenticate(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         let time = self.stream.service.settings.limits.stream_auth_time;
-        let late = || {
-            End::error(
-                UNAUTHORIZED,
-                Code::MissingApiKey.name(),
-                format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()),
-            )
-        };
+        let late =
+            || End::error(UNAUTHORIZED, Code::MissingApiKey, format!("no key came within {} s: send {{\"type\":\"auth\",\"token\":…}} first", time.as_secs()));
         let deadline = Instant::now() + time;
         loop {
             let message = tokio::time::timeout_at(deadline, socket.recv()).await.map_err(|_| late())?;
@@ -183,13 +181,14 @@ impl Session {
             let token = match ClientFrame::read(&text) {
                 Ok(ClientFrame::Auth(Auth { token })) => token,
                 Ok(_) => {
-                    return Err(End::error(UNAUTHORIZED, Code::MissingApiKey.name(), "the first message must be `auth`, or the key be sent with the upgrade"));
+                    return Err(End::error(UNAUTHORIZED, Code::MissingApiKey, "the first message must be `auth`, or the key be sent with the upgrade"));
                 }
-                Err(Misread::NoMessage(message) | Misread::WrongMember(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
+                Err(Misread::WrongMember { message, .. }) => return Err(End::error(BAD_MESSAGE, Code::InvalidParameter, message)),
+                Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
             };
             let client = self.stream.service.keys.holder(&token, self.stream.service.now()).map_err(|problem| End::of(&problem))?;
             if !client.scopes.contains(&Scope::Stream) {
-                return Err(End::error(FORBIDDEN, Code::InsufficientPermission.name(), "the stream needs a key with the scope `stream`"));
+                return Err(End::error(FORBIDDEN, Code::InsufficientPermission, "the stream needs a key with the scope `stream`"));
             }
             self.slot = self.stream.sockets.admit(&client).map_err(|problem| End::of(&problem))?;
             self.client = client;
@@ -210,9 +209,9 @@ impl Session {
             }
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
-            Ok(ClientFrame::Auth(_)) => vec![frames::error(Code::InvalidParameter.name(), "the connection has a key already", None)],
-            Err(Misread::WrongMember(message)) => vec![frames::error(Code::InvalidParameter.name(), &message, None)],
-            Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), message)),
+            Ok(ClientFrame::Auth(_)) => vec![frames::error(&Problem::new(Code::InvalidParameter, "the connection has a key already"), None)],
+            Err(Misread::WrongMember { message, id }) => vec![frames::error(&Problem::new(Code::InvalidParameter, message), id.as_deref())],
+            Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
         };
         // Who asks for more of the past, or for less, has read neither less nor more.
         if let Some((_, lag)) = &mut self.behind {
@@ -242,13 +241,13 @@ impl Session {
         if self.stream.service.limiter.take(&self.client, self.stream.service.now()).await.is_allowed {
             return Ok(());
         }
-        Err(End::error(TOO_MANY, Code::RateLimited.name(), "more messages than the plan allows"))
+        Err(End::error(TOO_MANY, Code::RateLimited, "more messages than the plan allows"))
     }
 
     /// Looks whether the key is still valid and the client still there.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
         if !self.stream.service.keys.is_valid(&self.client.id, self.stream.service.now()) {
-            return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey.name(), "the API key is no longer valid"));
+            return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey, "the API key is no longer valid"));
         }
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {
             return Err(End::slow("the client does not answer pings"));
@@ -320,12 +319,12 @@ fn text_of(message: Option<Result<Message, axum::Error>>) -> Outcome<Option<Stri
     match message {
         None | Some(Ok(Message::Close(_))) => Err(End::Gone),
         Some(Ok(Message::Text(text))) if text.len() > MESSAGE_BYTES => {
-            Err(End::error(BAD_MESSAGE, Code::InvalidParameter.name(), format!("a message has at most {MESSAGE_BYTES} bytes")))
+            Err(End::error(BAD_MESSAGE, Code::InvalidParameter, format!("a message has at most {MESSAGE_BYTES} bytes")))
         }
         Some(Ok(Message::Text(text))) => Ok(Some(text.as_str().to_owned())),
-        Some(Ok(Message::Binary(_))) => Err(End::error(BAD_MESSAGE, Code::InvalidJson.name(), "messages are JSON texts, not binary")),
+        Some(Ok(Message::Binary(_))) => Err(End::error(BAD_MESSAGE, Code::InvalidJson, "messages are JSON texts, not binary")),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
         // Larger than may be, or no WebSocket at all: where it is the latter, the answer does not arrive.
-        Some(Err(error)) => Err(End::error(BAD_MESSAGE, Code::InvalidParameter.name(), format!("the message cannot be read: {error}"))),
+        Some(Err(error)) => Err(End::error(BAD_MESSAGE, Code::InvalidParameter, format!("the message cannot be read: {error}"))),
     }
 }

@@ -3,16 +3,14 @@
 use crate::sec::tables::SecTables;
 use jiff::Timestamp;
 
-use crate::http::problem::Code;
+use crate::http::problem::{Code, Problem};
 use crate::stream::Stream;
 use crate::stream::filter::Filter;
 use crate::stream::frames;
-use crate::stream::frames::Subscribe;
+use crate::stream::frames::{MAX_ID, Subscribe};
 
 /// Subscriptions of one socket.
 pub const MAX_SUBSCRIPTIONS: usize = 10;
-/// Bytes of a subscription's name.
-pub const MAX_ID: usize = 64;
 /// Messages that are sent before the client is listened to again, and events that are looked at for them.
 const MESSAGES: usize = 64;
 const SCANNED: usize = 4_096;
@@ -39,32 +37,33 @@ struct Subscription {
 impl Subscriptions {
     /// Adds a subscription; returns what to answer.
     pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Vec<String> {
-        let refuse = |code: Code, message: &str| vec![frames::error(code.name(), message, Some(&asked.id))];
+        let refuse = |code: Code, field: &str, message: &str| vec![frames::error(&Problem::of_field(code, field, message), Some(&asked.id))];
         if !(1..=MAX_ID).contains(&asked.id.len()) {
-            return vec![frames::error(Code::InvalidParameter.name(), &format!("`id` has 1 to {MAX_ID} characters"), None)];
+            let message = format!("`id` has 1 to {MAX_ID} characters");
+            return vec![frames::error(&Problem::of_field(Code::InvalidParameter, "id", message), None)];
         }
         if self.all.iter().any(|known| known.id == asked.id) {
-            return refuse(Code::InvalidParameter, "there is a subscription with this `id`; unsubscribe it first");
+            return refuse(Code::InvalidParameter, "id", "there is a subscription with this `id`; unsubscribe it first");
         }
         if self.all.len() == MAX_SUBSCRIPTIONS {
-            return refuse(Code::InvalidParameter, &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"));
+            return refuse(Code::InvalidParameter, "id", &format!("a socket has at most {MAX_SUBSCRIPTIONS} subscriptions"));
         }
         let since: Option<Timestamp> = match asked.since.as_deref().map(str::parse).transpose() {
             Ok(since) => since,
-            Err(_) => return refuse(Code::InvalidParameter, "`since` is not an instant such as 2026-01-15T12:00:00Z"),
+            Err(_) => return refuse(Code::InvalidParameter, "since", "`since` is not an instant such as 2026-01-15T12:00:00Z"),
         };
         if since.is_some() && asked.since_seq.is_some() {
-            return refuse(Code::InvalidParameter, "give `since_seq` or `since`, not both");
+            return refuse(Code::InvalidParameter, "since", "give `since_seq` or `since`, not both");
         }
         let mut filter = match Filter::read(asked.filters) {
             Ok(filter) => filter,
-            Err((field, message)) => return vec![frames::error(Code::InvalidParameter.name(), &format!("`{field}`: {message}"), Some(&asked.id))],
+            Err((field, message)) => return refuse(Code::InvalidParameter, &format!("filters.{field}"), &format!("`{field}`: {message}")),
         };
         let release = stream.service.catalog.current();
         let registrants = release.as_ref().and_then(|release| SecTables::registrants_of(release));
         if filter.has_tickers() && registrants.is_none() {
             let message = "`tickers`: no release with tickers is served; use `ciks`";
-            return vec![frames::error(Code::CoverageUnavailable.name(), message, Some(&asked.id))];
+            return refuse(Code::CoverageUnavailable, "filters.tickers", message);
         }
         let unknown = filter.resolve(registrants);
         let ring = stream.ring();
@@ -73,7 +72,7 @@ impl Subscriptions {
             (Some(seq), _) if seq > head => {
                 let message =
                     format!("`since_seq` {seq} is not in this log, which ends with {head}; the log may have been started again: subscribe with `since`");
-                return vec![frames::error(Code::InvalidParameter.name(), &message, Some(&asked.id))];
+                return refuse(Code::InvalidParameter, "since_seq", &message);
             }
             (Some(seq), _) => seq + 1,
             (None, Some(since)) => ring.first_since(since),
@@ -100,7 +99,7 @@ impl Subscriptions {
         let count = self.all.len();
         self.all.retain(|known| known.id != id);
         if self.all.len() == count {
-            return vec![frames::error(Code::InvalidParameter.name(), "there is no subscription with this `id`", Some(id))];
+            return vec![frames::error(&Problem::of_field(Code::InvalidParameter, "id", "there is no subscription with this `id`"), Some(id))];
         }
         vec![frames::unsubscribed(id)]
     }

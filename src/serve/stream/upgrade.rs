@@ -11,6 +11,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::query::Query;
 use crate::http::request_id::RequestId;
 use crate::http::response::problem_response;
+use crate::http::service::Metered;
 use crate::stream::Stream;
 use crate::stream::session;
 use crate::stream::session::Entrance;
@@ -31,19 +32,16 @@ pub async fn upgrade(stream: Arc<Stream>, request: Request) -> Response {
     let path = parts.uri.path().to_owned();
     match admit(&stream, &mut parts, &request_id).await {
         Ok((upgrade, entrance)) => {
-            let client = entrance.client.clone();
             let upgrade = upgrade.max_message_size(READ_LIMIT).max_frame_size(READ_LIMIT).read_buffer_size(READ_BYTES);
             let upgrade = upgrade.write_buffer_size(WRITE_BYTES).max_write_buffer_size(MAX_WRITE_BYTES);
-            let mut response = upgrade.on_upgrade(move |socket| session::run(stream, socket, entrance));
-            response.extensions_mut().insert(client);
-            response
+            upgrade.on_upgrade(move |socket| session::run(stream, socket, entrance))
         }
         Err(problem) => problem_response(&stream.service, &problem, &path, &request_id),
     }
 }
 
 async fn admit(stream: &Arc<Stream>, parts: &mut Parts, request_id: &RequestId) -> Result<(WebSocketUpgrade, Entrance)> {
-    let client = stream.service.meter(parts, stream.service.now()).await.admitted()?;
+    let client = parts.extensions.remove::<Metered>().expect("a request is metered before anything else").known?;
     if !client.scopes.is_empty() && !client.scopes.contains(&Scope::Stream) {
         return Err(Problem::new(Code::InsufficientPermission, "this endpoint needs a key with the scope `stream`"));
     }

@@ -1,7 +1,9 @@
 //! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes through binary floating point.
 
+use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::location::zip_of;
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::{nearest, object};
 
@@ -27,7 +29,8 @@ impl<'a> Fields<'a> {
     fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
         let here = place.trim_end_matches('.');
         let fields = object::read(value.get().as_bytes()).map_err(|error| Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}")))?;
-        let fields = fields.ok_or_else(|| Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object")))?;
+        let wrong = || Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object{}", object_hint(value, known)));
+        let fields = fields.ok_or_else(wrong)?;
         Self::of(fields, place, known)
     }
 
@@ -57,6 +60,12 @@ impl<'a> Fields<'a> {
     pub fn missing(&self, name: &str) -> Problem {
         let field = format!("{}{name}", self.place);
         Problem::of_field(Code::MissingParameter, &field, format!("the body needs `{field}`"))
+    }
+
+    /// A problem with two fields one of which must be there; it is reported of the first.
+    pub fn missing_either(&self, name: &str, other: &str) -> Problem {
+        let field = format!("{}{name}", self.place);
+        Problem::of_field(Code::MissingParameter, &field, format!("the body needs `{}{other}` or `{field}`", self.place))
     }
 
     /// A field; none when it is absent or null.
@@ -139,6 +148,19 @@ impl<'a> Fields<'a> {
     /// As for [`Fields::object`].
     pub fn item(&self, name: &str, index: usize, value: &'a RawValue, known: &[&str]) -> Result<Self> {
         Self::read(value, format!("{}{name}[{index}].", self.place), known)
+    }
+}
+
+/// The hint of a value that should be an address: an object with the text of the value, where it is a text.
+fn object_hint(value: &RawValue, known: &[&str]) -> String {
+    if !known.contains(&"zip") {
+        return String::new();
+    }
+    let text: Option<String> = serde_json::from_str(value.get()).ok();
+    match text.filter(|text| text.len() <= 100) {
+        Some(text) if zip_of(&text).is_none() && known.contains(&"address") => format!(", such as {}", json!({ "address": text })),
+        Some(text) if zip_of(&text).is_some() => format!(", such as {}", json!({ "zip": text })),
+        _ => format!(", such as {}", json!({ "zip": "55401" })),
     }
 }
 

@@ -67,7 +67,7 @@ impl Invoice {
         let is_exempt = exemption.is_some_and(|exemption| exemption != "none");
         let (lines, has_lines) = match (body.has("amount"), body.has("line_items")) {
             (true, true) => return Err(body.wrong("amount", "give `amount` or `line_items`, not both")),
-            (false, false) => return Err(body.missing("line_items")),
+            (false, false) => return Err(body.missing_either("line_items", "amount")),
             (true, false) => {
                 let amount = body.decimal("amount", 2, MAX_AMOUNT)?.unwrap_or(0);
                 let category = (!is_exempt).then_some(Category::General);

@@ -65,7 +65,7 @@ impl Location {
                 return Err(Problem::of_field(
                     Code::NotFound,
                     &field("zip"),
-                    format!("no ZIP code {} is known; with a state the question may be answered", address.zip),
+                    format!("ZIP Code {} was not found; add `state` to search that state's rates", address.zip),
                 ));
             }
         };

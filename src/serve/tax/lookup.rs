@@ -86,7 +86,7 @@ pub const RULE_NOT_READ: &str = "RULE_NOT_READ";
 /// Looks up the rates of a place. `field` names the date in messages.
 ///
 /// # Errors
-/// `invalid_parameter`, when no record holds on the date; `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data.
+/// `not_found`, when the place is in no record; `coverage_unavailable`, when the release has no tax data, or no record holds on the date.
 pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field: &str) -> Result<Found<'a>> {
     if TaxTables::of(call.release).rules.is_none() {
         return Err(not_published("tax.state"));
@@ -172,7 +172,7 @@ fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
         let begin = rates.common_begin().filter(|_| first.source_version == CURRENT_QUARTER).map(days::date)?;
         (begin.day() == 1 && begin.month() % 3 == 1).then(|| of_day(begin))
     };
-    of_versions.or_else(of_rows).or_else(|| first.source_date.parse().ok().map(of_day))
+    of_versions.or_else(of_rows).or_else(|| first.day().map(of_day))
 }
 
 /// What is known of a state. That local rates could be known is not enough: the release must have them.
@@ -262,7 +262,7 @@ impl<'a> Found<'a> {
         let until = if last == i32::MAX { "on".to_owned() } else { format!("to {}", days::date(last)) };
         let message =
             format!("no boundary record of {} holds on {}; those of this place hold from {} {until}", search.state_name(), terms.date, days::date(first));
-        Err(wrong_day(terms, field, message))
+        Err(uncovered_day(terms, field, message))
     }
 
     /// Whether the rate of the place is not known, or which of several it has, where only counties tax.
@@ -297,7 +297,7 @@ impl<'a> Found<'a> {
     fn finish(&mut self, search: &Search<'a>, terms: &Terms<'_>, field: &str) -> Result<()> {
         let is_without_state = |candidate: &Candidate<'_>| candidate.missing.iter().any(|code| code == search.state_code);
         if self.candidates.iter().any(is_without_state) {
-            return Err(wrong_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
+            return Err(uncovered_day(terms, field, format!("no rate of {} is published for {}", search.state_name(), terms.date)));
         }
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
         self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
@@ -358,15 +358,16 @@ impl<'a> Found<'a> {
 fn check_day(search: &Search<'_>, terms: &Terms<'_>, field: &str) -> Result<()> {
     match search.rule_day() {
         Some(first) if days::since_epoch(terms.date) < first => {
-            Err(wrong_day(terms, field, format!("how {} taxes sales is known from {} on, not for {}", search.state_name(), days::date(first), terms.date)))
+            Err(uncovered_day(terms, field, format!("how {} taxes sales is known from {} on, not for {}", search.state_name(), days::date(first), terms.date)))
         }
         _ => Ok(()),
     }
 }
 
-fn wrong_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
+/// The problem of a day for which nothing is published.
+fn uncovered_day(terms: &Terms<'_>, field: &str, message: String) -> Problem {
     let hint = if terms.is_date_given { "" } else { "; another day can be asked for" };
-    Problem::of_field(Code::InvalidParameter, field, format!("{message}{hint}"))
+    Problem::of_field(Code::CoverageUnavailable, field, format!("{message}{hint}"))
 }
 
 fn not_found(search: &Search<'_>, location: &Location) -> Problem {

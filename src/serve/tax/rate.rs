@@ -2,7 +2,7 @@
 
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, TextForm};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::zips::Zips;
@@ -32,22 +32,26 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "address",
         kind: Kind::Text { min: 5, max: 200 },
-        description: "The address on one line, in place of street, city, state and zip; refused beside them.",
+        description: "The address on one line, instead of `street`, `city`, `state` and `zip`; cannot be combined with them.",
     },
     Parameter { name: "street", kind: Kind::Text { min: 1, max: 120 }, description: "House number and street." },
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
-    Parameter { name: "state", kind: Kind::Form("^[A-Za-z]{2}$"), description: "Postal code of the state; another one is refused." },
-    Parameter { name: "zip", kind: Kind::Form("^[0-9]{5}(-?[0-9]{4})?$"), description: "ZIP code of five or nine digits." },
+    Parameter { name: "state", kind: Kind::State, description: "Postal code of the state; another one is refused." },
+    Parameter {
+        name: "zip",
+        kind: Kind::Form(TextForm { pattern: "^[0-9]{5}(-?[0-9]{4})?$", description: "a ZIP code of five digits, or nine such as `55103-1234`" }),
+        description: "ZIP code of five or nine digits.",
+    },
     Parameter {
         name: "county_fips",
-        kind: Kind::Form("^[0-9]{5}$"),
+        kind: Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the FIPS code of a county, five digits such as `06037`" }),
         description: "FIPS code of the county, where the ZIP code or city has a part in several.",
     },
     Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
     Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
     Parameter {
         name: "origin_state",
-        kind: Kind::Form("^[A-Za-z]{2}$"),
+        kind: Kind::State,
         description: "State that the sale comes from, as a postal code; from within the state when absent. Another code is refused.",
     },
     Parameter { name: "category", kind: Kind::Word(CATEGORIES), description: "What is bought; general goods when absent. `food_drug` is answered as food." },

@@ -26,7 +26,7 @@ pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Re
     let (code, _) = zip_of(input).filter(|_| input.len() != 9).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "zip", wrong_zip(input)))?;
     match zips.find(&code) {
         Some(row) => Ok(Record { call, zips, row, input }),
-        None => Err(Problem::of_field(Code::NotFound, "zip", format!("no ZIP code {code} is known"))),
+        None => Err(Problem::of_field(Code::NotFound, "zip", format!("ZIP Code {code} was not found"))),
     }
 }
 

@@ -82,10 +82,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false };
     let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
     let mut meta = Meta { datasets: vec![ZIPS.into()], page: Some(page), coverage, ..Meta::default() };
-    meta.notice(
-        "CENTROID_DISTANCE",
-        "Distances are straight lines between the codes' points: a code whose point is within the radius counts, whatever else of it is.",
-    );
+    meta.notice("CENTROID_DISTANCE", "Distances are straight lines between the codes' points: a code whose point is within the radius counts.");
     Ok(meta)
 }
 

@@ -9,7 +9,7 @@ mod links;
 mod names;
 mod permits;
 mod sec;
-mod server;
+pub mod server;
 mod tax;
 mod words;
 mod zip;

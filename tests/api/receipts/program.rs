@@ -180,6 +180,9 @@ fn what_is_not_sealed_or_was_damaged_is_told() {
     assert_ne!(twice.code, Some(0), "a key is never overwritten");
     for (arguments, word) in [
         (vec!["verify-receipt", "/no/such/file", "--key", &sealed.key], "/no/such/file"),
+        (vec!["verify-receipt", "/dev/zero", "--key", &sealed.key], "it has more than 16777216 bytes"),
+        (vec!["verify-receipt", "-", "--key", "/dev/zero"], "more than 65536 bytes"),
+        (vec!["seal", "--signing-key", "/dev/zero"], "more than 65536 bytes"),
         (vec!["verify-receipt", "-", "--key", "a+b+c"], "is no key to verify with"),
         (vec!["verify-receipt", "-", "--key", "/no/such/key"], "/no/such/key"),
         (vec!["verify-receipt", "-", "--key", secret.to_str().unwrap()], "this is the key that signs"),

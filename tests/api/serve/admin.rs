@@ -82,9 +82,17 @@ async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
     assert_eq!((&made["scopes"], &made["plan"], &made["expires_at"]), (&serde_json::json!(["geo"]), &"standard".into(), &"2026-01-16T12:00:00Z".into()));
     let (key, key_id) = (made["key"].as_str().unwrap(), made["key_id"].as_str().unwrap());
     assert_eq!(ask(&world, key, "/v1/geo-demographics/locations/90210").await.status, 200);
-    for (field, value) in
-        [("scopes", serde_json::json!(["all"])), ("plan", "none such".into()), ("expires_in_days", 0.into()), ("name", " ".into()), ("name", 5.into())]
-    {
+    for (field, value) in [
+        ("scopes", serde_json::json!(["all"])),
+        ("plan", "none such".into()),
+        ("expires_in_days", 0.into()),
+        ("name", " ".into()),
+        ("name", 5.into()),
+        ("name", "\u{1b}]0;owned\u{7}\u{1b}[2J".into()),
+        ("name", "ada\u{9b}2J".into()),
+        ("name", "ada\u{202e}".into()),
+        ("name", "ada\nid k1".into()),
+    ] {
         let mut wrong = wish.clone();
         wrong[field] = value;
         assert_eq!(world.post("/v1/admin/keys", &wrong).await.problem(), (400, "invalid_parameter".to_owned()), "{wrong}");

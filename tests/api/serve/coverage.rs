@@ -7,6 +7,8 @@ use super::geo::draft;
 use super::home::Draft;
 use super::served::Served;
 use super::{World, collect_record_ids};
+use crate::real::server::Server;
+use pubdata_testing::Place;
 
 fn entry<'a>(answer: &'a Value, dataset_id: &str) -> &'a Value {
     answer["data"]["datasets"].as_array().unwrap().iter().find(|entry| entry["dataset_id"] == dataset_id).unwrap()
@@ -68,6 +70,31 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
     assert_eq!(licenses["reach"]["population"], 340_110_988, "one of its lists is of the whole country");
     let texas = entry(&answer, "tax.state")["lists"].as_array().unwrap().iter().find(|list| list["list"] == "TX").unwrap().clone();
     assert_eq!(texas["reach"]["areas"][0]["name"], "Texas");
+}
+
+/// Of two lists of which one loses the meaning of its statuses, only that one's answers say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_of_the_list_whose_meaning_is_lost_say_so_and_those_of_others_do_not() {
+    let place = Place::with(&["permit.cincinnati", "permit.minneapolis"]);
+    place.edit("uhjb-xac9/rows.csv@accessType=DOWNLOAD", |text| {
+        ["ISSUED", "CLOSED", "WITHDRWN"].iter().fold(text, |text, word| text.replace(&format!(",{word},"), ",Synthetic Limbo,"))
+    });
+    let server = Server::start(place, &["permit.cincinnati", "permit.minneapolis"]).await;
+    let notices = async |path: &str| {
+        let answer = server.ask(path, None).await;
+        let notices = answer["meta"]["notices"].as_array().cloned().unwrap_or_default();
+        notices.into_iter().filter(|notice| notice["code"] == "MEANING_LOST").map(|notice| notice["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let [notice] = &notices("/v1/permits/search?jurisdiction=us-oh-cincinnati").await[..] else { panic!("one notice") };
+    assert!(notice.contains("`status` (") && notice.contains("permit.cincinnati") && !notice.contains("permit.minneapolis"), "{notice}");
+    assert_eq!(notices("/v1/permits/search?jurisdiction=us-mn-minneapolis").await, Vec::<String>::new());
+    assert_eq!(notices("/v1/search?q=example").await, Vec::<String>::new(), "no list was named");
+    let coverage = server.ask("/v1/coverage", None).await;
+    let words = entry(&coverage, "permit.permit")["words"].as_array().unwrap();
+    let is_lost = |task_id: &str| words.iter().find(|word| word["task_id"] == task_id && word["column"] == "status").unwrap()["is_meaning_lost"].clone();
+    assert_eq!([is_lost("permit.cincinnati"), is_lost("permit.minneapolis")], [json!(true), json!(false)]);
+    let of_status = words.iter().find(|word| word["task_id"] == "permit.cincinnati" && word["column"] == "status").unwrap();
+    assert_eq!(of_status["commonest_unknown"][0]["word"], "Synthetic Limbo");
 }
 
 #[tokio::test]

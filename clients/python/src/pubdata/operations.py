@@ -23,7 +23,7 @@ ADVICE = {
     "route_not_found": "Check path and method against /v1/openapi.json.",
     "coverage_unavailable": "Ask /v1/coverage what is published.",
     "rate_limited": "Wait for the seconds in `Retry-After`.",
-    "internal_error": "Try again; report the request id if it stays.",
+    "internal_error": "Try again; if the error persists, report the request ID.",
     "busy": "Ask again after the seconds in `Retry-After`.",
 }
 
@@ -486,7 +486,7 @@ class Operations:
 
         One metric of 2 to 20 companies, fiscal period by fiscal period.
 
-        Companies are lined up by their own fiscal labels, not by dates: a fiscal year 2023 may end in January or in December, and `SPANS_DIFFER` says so. A missing period is null with a reason. Give `ciks`, or `tickers` of today.
+        Companies are lined up by their own fiscal labels, not by dates: a fiscal year 2023 may end in January or in December, and `SPANS_DIFFER` says so. A missing period has the members of a reported one, null, with a reason. Give `ciks`, or `tickers` of today.
 
         Needs a key with the scope `sec`.
         """

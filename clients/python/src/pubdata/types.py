@@ -318,6 +318,7 @@ class BusinessIdentifier(TypedDict):
 
 
 class BusinessLastReport(TypedDict):
+    """Last annual report that the registry names; null if it names none."""
     filed_date: str | None
     year: int | None
 
@@ -366,6 +367,7 @@ class BusinessOfficer(TypedDict):
 
 
 class BusinessOfficerAddress(TypedDict):
+    """Address of the officer; null if the registry publishes none."""
     city: str | None
     line1: str | None
     state: str | None
@@ -373,12 +375,14 @@ class BusinessOfficerAddress(TypedDict):
 
 
 class BusinessRegisteredAgent(TypedDict):
+    """Agent that receives legal papers for the entity; null if the registry publishes none."""
     address: BusinessRegisteredAgentAddress | None
     name: str
     type: PartyType | None
 
 
 class BusinessRegisteredAgentAddress(TypedDict):
+    """Address of the agent's office; null if the registry publishes none."""
     city: str | None
     country: str | None
     line1: str | None
@@ -426,6 +430,7 @@ class ChainAnswer(TypedDict):
 
 
 class ChainBuild(TypedDict):
+    """The build that made the file."""
     built_at: str | None
     input_hash: str | None
     licence: str | None
@@ -435,6 +440,7 @@ class ChainBuild(TypedDict):
 
 
 class ChainPart(TypedDict):
+    """The Parquet file that has the record."""
     path: str
     rows: int
     sha256: str
@@ -442,6 +448,7 @@ class ChainPart(TypedDict):
 
 
 class ChainRecord(TypedDict):
+    """The record itself."""
     columns: dict[str, str | float | bool | list[str] | None]
     dataset_id: str
     record_id: str
@@ -450,6 +457,7 @@ class ChainRecord(TypedDict):
 
 
 class ChainRelease(TypedDict):
+    """The release that published the file."""
     channel: str
     pubdata_version: str
     published_at: str
@@ -469,6 +477,7 @@ class ChainSource(TypedDict):
 
 
 class ChainSourceSnapshot(TypedDict):
+    """The publisher's file as fetched. Members are null if the release does not list the file."""
     fetched_at: str | None
     obtained: ChainSourceSnapshotObtained | None
     redirected_through: list[str]
@@ -568,6 +577,7 @@ class CompanyAnswer(TypedDict):
 
 
 class CompanyBusinessAddress(TypedDict):
+    """Business address of the registrant; null if it is not published."""
     city: str | None
     country: str | None
     country_code: str | None
@@ -579,6 +589,7 @@ class CompanyBusinessAddress(TypedDict):
 
 
 class CompanyFilings(TypedDict):
+    """Numbers of periodic reports."""
     annual: ReportCount
     missing: int
     quarterly: ReportCount
@@ -622,6 +633,7 @@ class CompanyMetricsAvailable(TypedDict):
 
 
 class CompanyNameMatch(TypedDict):
+    """How the registrant fits the search."""
     score: float
     type: CompanyNameMatchType
 
@@ -668,31 +680,31 @@ class ComparedMetricValue(TypedDict):
 
 
 class ComparedValue(TypedDict):
-    accession_number: NotRequired[str]
-    as_of_date: NotRequired[str | None]
+    accession_number: str | None
+    as_of_date: str | None
     cik: str
-    concept: NotRequired[str]
-    concept_changed: NotRequired[bool]
-    conflicts: NotRequired[list[str]]
-    evidence_url: NotRequired[str | None]
-    filed_date: NotRequired[str]
-    first_reported: NotRequired[ReportedValue | None]
-    fiscal_period: NotRequired[FiscalPeriod | None]
-    fiscal_year: NotRequired[int | None]
-    form: NotRequired[str]
-    is_amendment: NotRequired[bool]
-    is_restated: NotRequired[bool]
-    is_ytd: NotRequired[bool]
-    metric: NotRequired[FinancialMetric]
+    concept: str | None
+    concept_changed: bool | None
+    conflicts: list[str]
+    evidence_url: str | None
+    filed_date: str | None
+    first_reported: ReportedValue | None
+    fiscal_period: FiscalPeriod | None
+    fiscal_year: int | None
+    form: str | None
+    is_amendment: bool | None
+    is_restated: bool | None
+    is_ytd: bool | None
+    metric: FinancialMetric
     name: str | None
     null_reason: str | None
-    period_end: NotRequired[str | None]
-    period_start: NotRequired[str | None]
-    provenance: NotRequired[RecordProvenance]
-    restatement_kind: NotRequired[RestatementKind | None]
-    unit: NotRequired[FinancialUnit]
+    period_end: str | None
+    period_start: str | None
+    provenance: RecordProvenance | None
+    restatement_kind: RestatementKind | None
+    unit: FinancialUnit
     value: float | None
-    warnings: NotRequired[list[str]]
+    warnings: list[str]
 
 
 class Comparison(TypedDict):
@@ -749,11 +761,13 @@ class ContractorAnswer(TypedDict):
 
 
 class ContractorLinking(TypedDict):
+    """How permits were linked to the license."""
     jurisdictions_with_license_numbers: list[str]
     methods: ContractorLinkingMethods
 
 
 class ContractorLinkingMethods(TypedDict):
+    """Number of permits by link method."""
     exact_number: int
     name_and_state: int
 
@@ -955,6 +969,7 @@ class DatasetChangeChangedPart(TypedDict):
 
 
 class DatasetChangeParts(TypedDict):
+    """Number of Parquet files by change."""
     added: int
     changed: int
     removed: int
@@ -1472,6 +1487,7 @@ class FoundResult(TypedDict):
 
 
 class FoundResultMatch(TypedDict):
+    """How the result fits the text."""
     score: float
     type: str
 
@@ -1493,6 +1509,7 @@ class Geography(TypedDict):
 
 
 class GeographyInternalPoint(TypedDict):
+    """The Bureau's internal point of the area, in degrees; null if the release has no point for it."""
     lat: float
     lon: float
 
@@ -1586,6 +1603,7 @@ class License(TypedDict):
 
 
 class LicenseAddress(TypedDict):
+    """Address of the license holder, without the street; null if the list has none."""
     city: str | None
     county: str | None
     state: str | None
@@ -1593,6 +1611,7 @@ class LicenseAddress(TypedDict):
 
 
 class LicenseBond(TypedDict):
+    """Surety bond that the list states; null if it states none."""
     amount: float | None
     cancelled_date: str | None
     effective_date: str | None
@@ -1606,6 +1625,7 @@ class LicenseClassification(TypedDict):
 
 
 class LicenseHolder(TypedDict):
+    """Person or business that holds the license."""
     business_name: str | None
     dba: str | None
     first: str | None
@@ -1618,6 +1638,7 @@ class LicenseHolder(TypedDict):
 
 
 class LicenseInsurance(TypedDict):
+    """Liability insurance that the list states; null if it states none."""
     amount: float | None
     cancelled_date: str | None
     effective_date: str | None
@@ -1674,6 +1695,7 @@ class Meta(TypedDict):
 
 
 class MetaCoverage(TypedDict):
+    """Records or areas that the datasets behind the answer cover; absent from answers to which coverage does not apply."""
     geography_type: NotRequired[str]
     jurisdictions_searched: NotRequired[list[str]]
     scope: str
@@ -1800,6 +1822,7 @@ class Notice(TypedDict):
 
 
 class Page(TypedDict):
+    """Position of the answer in a list; absent from answers that are not lists."""
     count: int
     limit: int
     next_cursor: str | None
@@ -1858,6 +1881,7 @@ class Permit(TypedDict):
 
 
 class PermitAddress(TypedDict):
+    """Place of the work."""
     city: str | None
     geocode_source: PermitAddressGeocodeSource | None
     lat: float | None
@@ -1886,6 +1910,7 @@ class PermitContractor(TypedDict):
 
 
 class PermitJurisdiction(TypedDict):
+    """City or county that issued the permit."""
     id: str
     name: str
     state: str
@@ -1930,6 +1955,7 @@ class PermitOfContractor(TypedDict):
 
 
 class PermitParcel(TypedDict):
+    """Parcel of the work; null if the list has none."""
     scheme: str | None
     value: str | None
 
@@ -1993,6 +2019,7 @@ class Property(TypedDict):
 
 
 class PropertyAddress(TypedDict):
+    """Address of the property; null if the property is known by its parcel only."""
     city: str | None
     line1: str
     normalized: str
@@ -2011,6 +2038,7 @@ class PropertyAnswer(TypedDict):
 
 
 class PropertyMatch(TypedDict):
+    """How the property fits the request."""
     candidates: list[str]
     quality: PropertyMatchQuality
 
@@ -2072,6 +2100,7 @@ class ReceiptAnswer(TypedDict):
 
 
 class ReceiptDataset(TypedDict):
+    """Description of the dataset as its leaf in the release's tree has it."""
     dataset_id: str
     groups: list[ReceiptDatasetGroup]
     root: str
@@ -2097,6 +2126,7 @@ class ReceiptPartLeave(TypedDict):
 
 
 class ReceiptPartPart(TypedDict):
+    """Description of the part as its leaf in the dataset's tree has it."""
     path: str
     records: str
     root: str
@@ -2113,6 +2143,7 @@ class ReceiptRecordSourcePointer(TypedDict):
 
 
 class ReceiptRelease(TypedDict):
+    """Description of the release as its leaf in the log has it."""
     datasets: str
     manifest_sha256: str
     records_root: str
@@ -2310,6 +2341,7 @@ class School(TypedDict):
 
 
 class SchoolAddress(TypedDict):
+    """Physical location of the school."""
     city: str | None
     state: str | None
     street: str | None
@@ -2317,11 +2349,13 @@ class SchoolAddress(TypedDict):
 
 
 class SchoolDistrict(TypedDict):
+    """Local education agency that the school belongs to."""
     id: str
     name: str
 
 
 class SchoolGrades(TypedDict):
+    """Grades that the school offers."""
     high: str | None
     low: str | None
     offered: list[str]
@@ -2341,6 +2375,7 @@ class SchoolsAnswer(TypedDict):
 
 
 class SchoolsOrigin(TypedDict):
+    """Point that distances are measured from."""
     basis: SchoolsOriginBasis
     lat: float
     lon: float
@@ -2422,7 +2457,7 @@ class SourceBytesExcerpt(TypedDict):
 
 
 class SourceBytesHeader(TypedDict):
-    """The line of the file that names its columns, where it has one."""
+    """The line of the file that names its columns; null if it has none or it is not shown."""
     length: int
     offset: int
     text: str
@@ -2527,12 +2562,14 @@ class StatusReportAnswer(TypedDict):
 
 
 class StatusReportProgram(TypedDict):
+    """The program that serves."""
     build: str
     pubdata_version: str
     started_at: str
 
 
 class StatusReportRelease(TypedDict):
+    """The release that answers."""
     channel: str
     is_sample: bool
     pubdata_version: str
@@ -2605,6 +2642,7 @@ class TaxBatchRequest(TypedDict):
 class TaxBatchRequestAddress(TypedDict):
     address: NotRequired[str | None]
     city: NotRequired[str | None]
+    county_fips: NotRequired[str | None]
     id: NotRequired[str | None]
     state: NotRequired[str | None]
     street: NotRequired[str | None]
@@ -2665,6 +2703,7 @@ TaxCalculationRequest = TypedDict(
 
 
 class TaxCalculationShipping(TypedDict):
+    """Tax of the delivery."""
     amount: float
     breakdown: list[TaxPart]
     known_tax_amount: float
@@ -2762,6 +2801,7 @@ class TaxRateAnswer(TypedDict):
 
 
 class TaxRateLocation(TypedDict):
+    """The place as it was looked up."""
     county_fips: str | None
     normalized: str
     place_fips: str | None
@@ -2868,6 +2908,7 @@ class VerificationCheckedSource(TypedDict):
 
 
 class VerificationQuery(TypedDict):
+    """The question as the server read it."""
     number_normalized: str
     profession: str | None
     state: str
@@ -2880,6 +2921,7 @@ class Vintage(TypedDict):
 
 
 class WorkersComp(TypedDict):
+    """Workers' compensation coverage that the list states; null if it states none."""
     coverage: LicenseWorkersCompCoverage | None
     expiration_date: str | None
     insurer: str | None
@@ -2936,6 +2978,7 @@ class ZipBatchRequest(TypedDict):
 
 
 class ZipCounty(TypedDict):
+    """County of the place; null for military mail."""
     fips: str
     name: str | None
 
@@ -2956,5 +2999,6 @@ class ZipSalesTax(TypedDict):
 
 
 class ZipZcta(TypedDict):
+    """ZIP Code Tabulation Area that stands for the ZIP code."""
     code: str | None
     match: ZipZctaMatch

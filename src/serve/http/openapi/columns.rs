@@ -1,4 +1,5 @@
-//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the contract's.
+//! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the contract's, unless a reference to a column has a description
+//! of its own.
 
 use serde_json::{Value, json};
 
@@ -12,8 +13,10 @@ pub fn resolve(value: &mut Value, contracts: &Contracts) {
             if let Some(Value::String(place)) = object.get("$column") {
                 let is_nullable = object.get("nullable").and_then(Value::as_bool);
                 let mut resolved = column_schema(place, is_nullable, object.get("also"), contracts);
-                if let Some(title) = object.get("title") {
-                    resolved["title"] = title.clone();
+                for word in ["title", "description"] {
+                    if let Some(own) = object.get(word) {
+                        resolved[word] = own.clone();
+                    }
                 }
                 *value = resolved;
                 return;

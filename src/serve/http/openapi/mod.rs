@@ -18,6 +18,16 @@ use super::problem::{CODES, Code};
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
 
+/// Query parameters without which an operation is refused: operation and parameter.
+const REQUIRED: [(&str, &str); 6] = [
+    ("search", "q"),
+    ("compareCompanies", "metric"),
+    ("getFinancialFrame", "fiscal_year"),
+    ("verifyLicense", "state"),
+    ("searchLicenses", "name"),
+    ("findProperty", "address"),
+];
+
 /// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
 pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {
     let mut schemas = schemas_of(components().clone(), contracts);
@@ -127,6 +137,9 @@ fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contra
     });
     let of_query = endpoint.parameters.iter().map(|parameter| {
         let mut value = json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": parameter.kind.schema(contracts)});
+        if REQUIRED.contains(&(endpoint.operation_id, parameter.name)) {
+            value["required"] = json!(true);
+        }
         if value["schema"]["type"] == "array" {
             value["style"] = json!("form");
             // What clients send of themselves; one comma list is taken as well.
@@ -150,7 +163,10 @@ fn answer(endpoint: &Endpoint) -> Value {
     json!({
         "type": "object",
         "required": ["data", "meta"],
-        "properties": {"data": reference(endpoint.data), "meta": reference("Meta")},
+        "properties": {
+            "data": described(reference(endpoint.data), "Data of the answer."),
+            "meta": described(reference("Meta"), "Release, datasets, notices and page of the answer.")
+        },
         "additionalProperties": false
     })
 }
@@ -212,6 +228,11 @@ fn shared_responses() -> Value {
 /// `TooManyRequests` for 429.
 fn response_name(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or_default().replace(' ', "")
+}
+
+fn described(mut schema: Value, description: &str) -> Value {
+    schema["description"] = json!(description);
+    schema
 }
 
 fn reference(name: &str) -> Value {

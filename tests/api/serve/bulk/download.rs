@@ -176,12 +176,18 @@ async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own(
     world.publish(&draft).await;
     world.service.refresh().await.unwrap();
     let quarantine = "/v1/releases/current/datasets/pubdata.quarantine";
+    let mut tags: Vec<String> = Vec::new();
     for (scope, of_metrics, of_quarantine) in [(Scope::Geo, 200, Some("geo.school")), (Scope::General, 403, Some("permit.permit")), (Scope::Sec, 403, None)] {
         let key = world.create_key(&[scope], "unlimited").key;
-        let ask = async |path: String| world.send(Request::get(path).header("x-api-key", &key).body(Body::empty()).unwrap()).await;
+        let ask = async |path: String, known: &str| {
+            world.send(Request::get(path).header("x-api-key", &key).header("if-none-match", known).body(Body::empty()).unwrap()).await
+        };
         for query in ["", "?format=csv"] {
-            assert_eq!(ask(format!("{METRICS}{query}")).await.status, of_metrics, "{scope}");
-            let answer = ask(format!("{quarantine}{query}")).await;
+            // What other keys have been answered with.
+            let known = tags.join(", ");
+            assert_eq!(ask(format!("{METRICS}{query}"), &known).await.status, of_metrics, "{scope}");
+            let answer = ask(format!("{quarantine}{query}"), &known).await;
+            tags.extend(Some(answer.header("etag").to_owned()).filter(|tag| !tag.is_empty()));
             match of_quarantine {
                 None => assert_eq!(answer.problem(), (403, "insufficient_permission".to_owned())),
                 Some(own) => {
@@ -191,6 +197,7 @@ async fn a_key_takes_datasets_of_its_families_and_of_what_was_set_aside_its_own(
             }
         }
     }
+    assert_eq!(tags.len(), 4, "each answer has a tag of its own");
     let anonymous = world.send(Request::get(format!("{METRICS}?format=csv")).body(Body::empty()).unwrap()).await;
     assert_eq!(anonymous.problem(), (401, "missing_api_key".to_owned()));
 }

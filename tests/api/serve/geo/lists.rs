@@ -141,6 +141,13 @@ async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
     let counties = world.ok(&format!("{METRICS}/median_household_income?geography_type=county&vintage=2022")).await;
     assert_eq!((ranks(&counties), &counties["data"]["areas"][0]["value"]), (vec![(Some(1), "06037"), (Some(2), "09001")], &json!(83_411)));
     assert_eq!((&counties["data"]["areas"][1]["state_code"], &counties["data"]["areas"][1]["name"]), (&json!("CT"), &json!("Fairfield County, Connecticut")));
+    let margins = |answer: &Value| {
+        let mut notices = answer["meta"]["notices"].as_array().unwrap().iter();
+        notices.find(|notice| notice["code"] == "RANKS_IGNORE_MARGINS").unwrap()["message"].as_str().unwrap().to_owned()
+    };
+    assert!(margins(&first).contains("/v1/geo-demographics/locations/compare"));
+    let of_counties = margins(&counties);
+    assert!(!of_counties.contains("/locations/compare") && of_counties.contains("the two `moe`"), "that path takes ZCTAs only: {of_counties}");
     let unknown = world.get(&format!("{METRICS}/popluation")).await;
     assert_eq!((unknown.problem().0, unknown.json()["detail"].as_str().unwrap()), (400, "`popluation` is no metric; did you mean `population`?"));
     assert_eq!(world.get(&format!("{METRICS}/population?state=XX")).await.problem(), (400, "invalid_parameter".to_owned()));

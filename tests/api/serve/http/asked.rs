@@ -223,7 +223,7 @@ async fn a_release_and_a_day_are_refused_together_as_the_document_says() {
                 "as_of" => "release",
                 _ => continue,
             };
-            assert!(parameter["description"].as_str().unwrap().contains(&format!("efused beside `{other}`")), "{parameter}");
+            assert!(parameter["description"].as_str().unwrap().contains(&format!("annot be combined with `{other}`")), "{parameter}");
         }
     }
 }

@@ -16,7 +16,7 @@ const COMPARE: &str = "/v1/geo-demographics/locations/compare";
 /// A bound that is met within a moment, and that nobody meets who asks at once.
 const SOON: Duration = Duration::from_millis(400);
 /// Longer than anything takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with these limits, asked by a thread of its own.
 async fn attacked<T: Send + 'static>(limits: Limits, tls: Option<TlsFiles>, attack: impl FnOnce(SocketAddr, String) -> T + Send + 'static) -> T {
@@ -24,7 +24,7 @@ async fn attacked<T: Send + 'static>(limits: Limits, tls: Option<TlsFiles>, atta
 }
 
 /// The same of a home that is there.
-async fn attacked_world<T: Send + 'static>(
+pub async fn attacked_world<T: Send + 'static>(
     world: &World,
     limits: Limits,
     tls: Option<TlsFiles>,
@@ -39,7 +39,7 @@ async fn attacked_world<T: Send + 'static>(
 }
 
 /// A connection on which something is sent, and then nothing more.
-fn silent(address: SocketAddr, beginning: &[u8]) -> TcpStream {
+pub fn silent(address: SocketAddr, beginning: &[u8]) -> TcpStream {
     let mut stream = connect(address);
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(beginning).unwrap();

@@ -104,6 +104,11 @@ async fn who_writes_the_first_line_of_addresses_is_not_believed() {
         assert_eq!(status, 200);
     }
     assert_eq!(ask(&world, "/v1/coverage", &[("x-forwarded-for", "198.51.100.1")]).await.status, 429);
+    // Nor does what is no text, or an empty entry, lead to the bucket of the proxy.
+    for line in [b"\xe9, 198.51.100.1".as_slice(), b"198.51.100.1,", b"203.0.113.9, 198.51.100.1, ,"] {
+        let request = Request::get("/v1/coverage").header("x-forwarded-for", HeaderValue::from_bytes(line).unwrap());
+        assert_eq!(world.send(request.body(Body::empty()).unwrap()).await.status, 429, "{}", String::from_utf8_lossy(line));
+    }
     for number in 0..60 {
         assert_eq!(ask(&world, "/v1/coverage", &[("x-forwarded-for", &format!("2001:db8::{number}"))]).await.status, 200);
     }

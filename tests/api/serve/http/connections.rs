@@ -72,6 +72,9 @@ async fn server_answers_on_its_addresses() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"value\":19652,"), "{answer}");
     let answer = answer_of(metrics, get("/metrics", &world.key)).await;
     assert!(answer.contains("pubdata_release{release_id="), "{answer}");
+    let other_name = get("/metrics", &world.key).replace("localhost", "evil.example");
+    let answer = answer_of(metrics, other_name).await;
+    assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("evil.example"), "{answer}");
     let answer = answer_of(main, get("/metrics", &world.key)).await;
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
     server.abort();

@@ -118,6 +118,8 @@ fn wrong_wishes_list_what_is_possible() {
     assert_eq!((error.kind(), error.way_out()), (ErrorKind::Config, Some("scopes: general, geo, sec, stream, admin")));
     assert_eq!(keys.create(wish(Vec::new(), "free", "a"), &plans(), now).unwrap_err().kind(), ErrorKind::Config);
     assert_eq!(keys.create(wish(vec![Scope::Geo], "free", " "), &plans(), now).unwrap_err().kind(), ErrorKind::Config);
+    let error = keys.create(wish(vec![Scope::Geo], "free", "ada\u{9b}2J"), &plans(), now).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "the name of a key has no control characters: `ada\\u{9b}2J`"));
     assert_eq!(keys.revoke("k1", now).unwrap_err().kind(), ErrorKind::Config);
     assert_eq!(keys.list().unwrap(), Vec::new());
 }

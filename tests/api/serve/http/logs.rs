@@ -15,14 +15,14 @@ const PROFILE: &str = "/v1/geo-demographics/locations/90210";
 
 /// What is logged on this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    fn listen(&self) -> DefaultGuard {
+    pub fn listen(&self) -> DefaultGuard {
         tracing::subscriber::set_default(tracing_subscriber::fmt().with_ansi(false).with_writer(self.clone()).finish())
     }
 
-    fn take(&self) -> String {
+    pub fn take(&self) -> String {
         String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
     }
 }

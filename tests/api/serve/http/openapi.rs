@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::serve::World;
+use crate::serve::{Served, World};
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
 use pubdata_serve::openapi_document;
@@ -128,4 +128,53 @@ fn api_document_names_every_endpoint_parameter_code_and_field() {
     words.extend(contracts["geo.zcta_metric"].column("metric").unwrap().column_type.values.iter().cloned());
     let missing: Vec<&String> = words.iter().filter(|word| !text.contains(&format!("`{word}")) && !text.contains(&format!("\"{word}\""))).collect();
     assert!(missing.is_empty(), "docs/API.md does not name {missing:?}");
+}
+
+/// Properties of the document that nothing describes.
+fn undescribed(at: &str, value: &Value, found: &mut Vec<String>) {
+    for (name, property) in value["properties"].as_object().into_iter().flatten() {
+        if property["description"].as_str().is_none_or(|description| description.trim().is_empty()) {
+            found.push(format!("{at}/properties/{name}"));
+        }
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| undescribed(&format!("{at}/{name}"), member, found));
+        }
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| undescribed(&format!("{at}/{index}"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_property_of_the_document_has_a_description() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut found = Vec::new();
+    undescribed("", &api, &mut found);
+    assert_eq!(found, Vec::<String>::new());
+    let silent = json!({"a": [{"properties": {"b": {"type": "string"}, "c": {"description": "Said."}, "d": {"description": " "}}}]});
+    undescribed("", &silent, &mut found);
+    assert_eq!(found, ["/a/0/properties/b", "/a/0/properties/d"]);
+}
+
+#[tokio::test]
+async fn required_parameters_are_refused_when_absent() {
+    let served = Served::new().await;
+    let api = served.get("/v1/openapi.json").await.json();
+    let requests: Value = serde_json::from_str(&std::fs::read_to_string(project("docs/examples/requests.json")).unwrap()).unwrap();
+    let operations = api["paths"].as_object().unwrap().values().flat_map(|methods| methods.as_object().unwrap().values());
+    let mut checked = 0;
+    for operation in operations {
+        let (path, query) = requests[operation["operationId"].as_str().unwrap()].as_str().unwrap_or_default().split_once('?').unwrap_or_default();
+        let of_query = operation["parameters"].as_array().unwrap().iter().filter(|parameter| parameter["in"] == "query");
+        for name in of_query.filter(|parameter| parameter["required"] == true).map(|parameter| parameter["name"].as_str().unwrap()) {
+            let others: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with(&format!("{name}="))).collect();
+            assert_eq!(others.len() + 1, query.split('&').count(), "{path} is shown with {name}");
+            let refused = served.get(&format!("{path}?{}", others.join("&"))).await;
+            assert_eq!((refused.problem(), &refused.json()["errors"][0]["field"]), ((400, "missing_parameter".to_owned()), &json!(name)), "{path}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 6);
 }

@@ -122,7 +122,7 @@ async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
     assert!(page.contains("<code>false</code>") && !page.contains("False"), "{page}");
     // The samples have no figures of the area of 55401, which is no reason to say that there is no such area.
     let page = text(&browse(&served.router, "/zip/55401", "").await);
-    assert!(page.contains("in area 55401 of the survey, for which this release has no estimates"), "{page}");
+    assert!(page.contains("This release has no estimates for ZCTA 55401."), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

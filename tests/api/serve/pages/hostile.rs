@@ -73,13 +73,31 @@ async fn a_form_leads_nowhere_else() {
     let served = Served::new().await;
     let page = browse(&served.router, "/keys", "").await;
     let (token, form_cookie) = (token(&page), super::cookies(&page));
-    for then in ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/ok%0d%0aset-cookie:%20a=b"] {
+    let elsewhere = [
+        "//evil.example",
+        "https://evil.example/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/\t/evil.example",
+        "/\n/evil.example",
+        "/\r/evil.example",
+        "/\u{0}/evil.example",
+        "/\u{7f}/evil.example",
+        "/ok\r\nset-cookie: a=b",
+        " \t//evil.example",
+    ];
+    for then in elsewhere {
         let form = format!("token={token}&action=enter&key={}&then={}", served.key, encoded(then));
         let answer = send(&served.router, "/keys", &form_cookie, &form).await;
-        assert_eq!(answer.status, 303, "{then}");
-        let location = answer.header("location");
-        assert!(location.is_empty() || location == "/keys" || location.starts_with("/ok"), "{then}: {location}");
-        assert!(answer.headers.get_all("set-cookie").iter().all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")), "{then}");
+        assert_eq!(answer.status, 303, "{then:?}");
+        assert_eq!(answer.header("location"), "/keys", "{then:?}");
+        assert!(answer.headers.get_all("set-cookie").iter().all(|cookie| !cookie.to_str().unwrap().starts_with("a=b")), "{then:?}");
+    }
+    // What was typed leaves as an address does.
+    for (then, location) in [("/zip/90210?q=a b", "/zip/90210?q=a%20b"), ("/search?q=é\"<>", "/search?q=%C3%A9%22%3C%3E"), ("/search?q=%09", "/search?q=%09")]
+    {
+        let form = format!("token={token}&action=enter&key={}&then={}", served.key, encoded(then));
+        assert_eq!(send(&served.router, "/keys", &form_cookie, &form).await.header("location"), location, "{then}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a person sees: every page of the fixtures' release, whatever is typed into it, and who may see it.
 
 mod crawl;
+mod docs;
 mod forms;
 mod hostile;
+mod requests;
 mod swaps;
 
 use axum::body::Body;

@@ -107,7 +107,7 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
         ("zip=78701&jurisdiction=us-il-chicago", &["us-il-chicago states a ZIP code for none of its 4 permits"]),
     ] {
         let (status, code, detail) = problem(query).await;
-        assert_eq!((status, code.as_str()), (400, "invalid_parameter"), "{query}");
+        assert_eq!((status, code.as_str()), (404, "coverage_unavailable"), "{query}");
         assert!(detail.contains("does not mean that there are none") && says.iter().all(|part| detail.contains(part)), "{detail}");
     }
     let (status, _, detail) = problem("lat=40.7128&lon=-74.006").await;

@@ -59,7 +59,9 @@ async fn filings_of_all_registrants_are_searched_by_date_and_form() {
     assert_eq!(ciks, ["0000320193", "0000055785"], "one filing of two registrants is one item");
     assert_eq!(numbers(&search("form=10-K&limit=1").await), ["0000320193-24-000123"]);
     assert_eq!(numbers(&search("form=10-k&include_amendments=true&limit=1").await), ["0000320193-24-000124"]);
-    assert_eq!(notices(&search("form=10K").await), ["FORM_UNKNOWN"]);
+    let misspelled = search("form=10K").await;
+    assert_eq!(notices(&misspelled), ["FORM_UNKNOWN"]);
+    assert!(misspelled["meta"]["notices"][0]["message"].as_str().unwrap().contains("did you mean `10-K`?"));
 
     let mut seen = Vec::new();
     let mut query = "filed_from=2000-01-01&limit=3".to_owned();
@@ -92,6 +94,12 @@ async fn filings_are_searched_by_registrant() {
     assert_eq!((numbers(&items), notices(&items)), (vec!["0000320193-24-000067"], vec!["TICKER_IS_CURRENT"]));
     assert_eq!(items["data"][0]["form_description"], "Current report");
     assert_eq!((&items["data"][0]["primary_document_url"], &items["data"][0]["items"]), (&Value::Null, &json!(["2.02", "9.01"])));
+    let misspelled = search("cik=320193&form=10k").await;
+    assert_eq!((numbers(&misspelled).len(), notices(&misspelled)), (0, vec!["FORM_UNKNOWN"]));
+    let message = misspelled["meta"]["notices"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("these registrants have no filing of form `10K`; did you mean `10-K`?"), "{message}");
+    let absent = search("cik=55785&form=10-Q").await;
+    assert_eq!((numbers(&absent).len(), notices(&absent)), (0, vec![]), "a form that companies file is no mistake");
     assert_eq!(numbers(&search("cik=55785").await), ["0000055785-24-000018"]);
     assert_eq!(numbers(&search("ticker=AAPL,KMB&form=10-K&filed_to=2024-02-29").await), ["0000055785-24-000018", "0000320193-23-000106"]);
     for unknown in ["company=zzzz", "company=kimberly%20clark%20zz", "company=kimberley%20clark"] {
@@ -100,6 +108,8 @@ async fn filings_are_searched_by_registrant() {
     assert_eq!(numbers(&search("company=apple%20orchard").await), ["0009900193-24-000001"]);
     assert_eq!(numbers(&search("cik=320193&accession_number=0000320193-24-000123").await), ["0000320193-24-000123"]);
     assert_eq!(notices(&search("ticker=ZZZZ").await), ["TICKER_IS_CURRENT", "TICKER_UNKNOWN"]);
+    let shown = world.get("/v1/filings/search?cik=320193&accession_number=1").await.json();
+    assert_eq!(shown["detail"], "`accession_number`: `1` is not an accession number such as `0000320193-24-000123`");
     let wrong = async |query: &str| world.get(&format!("/v1/filings/search?{query}")).await.problem();
     for query in ["", "items=2.02", "form=10-K&period_from=2024-01-01", "accession_number=0000320193-24-000123"] {
         assert_eq!(wrong(query).await, (400, "missing_parameter".to_owned()), "{query}");

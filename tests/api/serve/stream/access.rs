@@ -62,7 +62,7 @@ async fn browsers_send_the_key_in_the_first_message() {
         (json!({"type": "auth", "token": "pd_no_such_key"}), "invalid_api_key", 4401),
         (json!({"type": "auth", "token": other}), "insufficient_permission", 4403),
         (json!({"type": "subscribe", "id": "s"}), "missing_api_key", 4401),
-        (json!({"type": "auth"}), "invalid_json", 4400),
+        (json!({"type": "auth"}), "invalid_parameter", 4400),
     ] {
         let mut client = without_key(&room).await;
         client.send(&message).await;

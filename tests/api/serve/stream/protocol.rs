@@ -158,7 +158,16 @@ async fn wrong_wishes_are_refused_and_the_connection_stays() {
         let answer = client.subscribe("s", more.clone()).await;
         assert_eq!((&answer["type"], &answer["code"], &answer["fatal"]), (&json!("error"), &json!("invalid_parameter"), &json!(false)), "{more}: {answer}");
         assert!(answer["message"].as_str().unwrap().contains(word), "{more}: {answer}");
+        assert_eq!(answer["id"], "s", "{more}: an error names the subscription of the message");
     }
+    client.send(&json!({"type": "subscrbe", "id": "s"})).await;
+    let message = "there is no message type `subscrbe`; did you mean `subscribe`?";
+    let expected = json!({
+        "type": "error", "code": "invalid_parameter", "title": "Invalid parameter", "detail": message, "message": message, "errors": [], "fatal": false, "id": "s"
+    });
+    assert_eq!(client.next().await, expected, "a mistyped message does not end the connection");
+    let answer = client.subscribe("s", json!({"since": "yesterday"})).await;
+    assert_eq!((&answer["errors"][0]["field"], &answer["errors"][0]["code"]), (&json!("since"), &json!("invalid_parameter")));
     for number in 0..10 {
         assert_eq!(client.subscribe(&format!("s{number}"), json!({})).await["type"], "subscribed");
     }
@@ -178,7 +187,6 @@ async fn what_is_no_message_ends_the_connection() {
         Message::text("[]"),
         Message::text("{}"),
         Message::text(r#"{"type": 3}"#),
-        Message::text(r#"{"type": "order"}"#),
         Message::binary(br#"{"type": "ping"}"#.to_vec()),
         Message::text(format!("{{\"type\": \"ping\", \"t\": \"{}\"}}", "a".repeat(70_000))),
     ] {

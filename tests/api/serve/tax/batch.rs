@@ -14,18 +14,18 @@ async fn a_batch_equals_its_single_calls_and_costs_as_many() {
     let items = answer["data"].as_array().unwrap();
     let summary: Vec<(Option<&str>, bool, Option<&str>)> =
         items.iter().map(|item| (item["id"].as_str(), item["found"].as_bool().unwrap(), item["error"]["code"].as_str())).collect();
-    let (invalid, unknown) = (Some("invalid_parameter"), Some("unknown_parameter"));
+    let (invalid, unknown, uncovered) = (Some("invalid_parameter"), Some("unknown_parameter"), Some("coverage_unavailable"));
     assert_eq!(
         summary,
         [
-            (Some("a"), false, invalid),
+            (Some("a"), false, uncovered),
             (Some("b"), true, None),
             (Some("c"), false, Some("not_found")),
             (Some("d"), true, None),
             (None, false, invalid),
             (None, false, invalid),
             (None, false, unknown),
-            (Some("a"), false, invalid),
+            (Some("a"), false, uncovered),
         ]
     );
     for (item, query) in [(1, "zip=53202"), (3, "city=Dallas&state=TX")] {

@@ -39,14 +39,14 @@ async fn a_day_that_no_record_covers_is_said_so() {
     let world = world().await;
     for query in ["zip=55103", "zip=55103&date=2019-04-01", "zip=55103&date=2017-09-30", "zip=55049-1100", "city=Saint%20Paul&state=MN"] {
         let answer = world.get(&format!("/v1/tax/rate?{query}")).await;
-        assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()), "{query}");
+        assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()), "{query}");
         let body = answer.json();
         assert_eq!(body["errors"][0]["field"], "date");
         assert!(body["detail"].as_str().unwrap().contains("to 2019-03-31"), "{body}");
     }
     let problem = async |query: &'static str| world_problem(&world, query).await;
-    assert_eq!(problem("zip=06101&date=2019-12-31").await, (400, "invalid_parameter".to_owned()), "before the state's rule is known");
-    assert_eq!(problem("zip=97201&date=2019-12-31").await, (400, "invalid_parameter".to_owned()));
+    assert_eq!(problem("zip=06101&date=2019-12-31").await, (404, "coverage_unavailable".to_owned()), "before the state's rule is known");
+    assert_eq!(problem("zip=97201&date=2019-12-31").await, (404, "coverage_unavailable".to_owned()));
     assert_eq!(problem("zip=55999&state=MN&date=2019-01-01").await, (404, "not_found".to_owned()), "no record has the ZIP code");
 }
 
