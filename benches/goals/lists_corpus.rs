@@ -59,7 +59,10 @@ pub fn credentials(records: u64) -> Result<PathBuf> {
     mirror("credentials", CREDENTIALS, CREDENTIAL_COLUMNS, records, &|number| {
         let ((prefix, credential), standing) = (pick(&CREDENTIAL_TYPES, number), pick(&STANDINGS, number / 6));
         let (month, day) = (1 + number % 12, 1 + number % 28);
-        format!("{prefix}.9{number:08},SYNTHETIC{},SAM,S,{credential},{standing},1970,,{month:02}/{day:02}/2010,{month:02}/{day:02}/2025,{month:02}/{day:02}/2099,No", number % 20_000)
+        format!(
+            "{prefix}.9{number:08},SYNTHETIC{},SAM,S,{credential},{standing},1970,,{month:02}/{day:02}/2010,{month:02}/{day:02}/2025,{month:02}/{day:02}/2099,No",
+            number % 20_000
+        )
     })
 }
 

@@ -15,21 +15,21 @@ use pubdata_store::{self as store, Acceptance, Accepted};
 const AFTER_HELP: &str = "\
 What can be accepted:
   pubdata accept business.fl_cordata:host_key=SHA256:…
-      this is the key of the source's SFTP server, for all sources there
+      the fingerprint belongs to the source's SFTP server; it applies to all sources there
   pubdata accept license.tx_tdlr
       the files of this source have the layout that the documentation describes
   pubdata accept permit.nashville:shrink
-      what blocked this task is right: of this rule and no other, for one run or --until a day.
+      the data that this rule blocked are correct: for this rule only, for one run or --until a day.
       Rules are shrink (rows or bytes lost), floor (fewer rows than declared), quarantined and warned
       (a larger share than declared), drift (figures jumped), and the names of findings that block;
       `pubdata status` shows the command to type
 
-It is written to HOME/accepted.jsonl with your name and the time, applies from the next run on, and \
-is shown by --list. Where the same thing was accepted twice, the newer entry applies. \
+Approvals are written to HOME/accepted.jsonl with your name and the time, apply from the next run on, and \
+are shown by --list. If the same thing was accepted twice, the newer entry applies. \
 `pubdata run --accept TASK:RULE` accepts for that run only.
 
 Exit codes:
-  0   written down, withdrawn or listed
+  0   recorded, withdrawn or listed
   40  no such task, pipeline, source or dataset; nothing of that kind to accept for it; a layout of which
       no file was ever read; nothing to withdraw
   60  own files cannot be read or written";
@@ -37,19 +37,19 @@ Exit codes:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct AcceptArgs {
-    /// What you have looked at: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
+    /// What you approve: TASK:RULE, PIPELINE of a documented layout, or SOURCE:host_key=SHA256:….
     #[arg(value_name = "WHAT")]
     what: Vec<String>,
-    /// The last day on which it applies; a rule applies to one run otherwise, anything else until it is withdrawn.
+    /// Last day on which it applies. By default a rule applies to one run, anything else until it is withdrawn.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     until: Option<String>,
-    /// Takes back what was accepted before.
+    /// Withdraws an earlier approval.
     #[arg(long)]
     withdraw: bool,
-    /// Shows what would be accepted and what it lets through, and writes nothing.
+    /// Shows what would be accepted and its effect, and writes nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Shows what applies today.
+    /// Lists the approvals that apply today.
     #[arg(long, conflicts_with_all = ["until", "withdraw"])]
     list: bool,
 }
@@ -114,9 +114,10 @@ fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance], let
     }
     output::table(&rows);
     for (what, reason) in lets_through {
-        anstream::println!("\n{what} lets through what blocked the last run:\n  {reason}");
+        output::print_paragraph!("{what} lets through what blocked the last run:");
+        output::print_line!("  {reason}");
     }
     if arguments.dry_run && !arguments.list {
-        anstream::println!("\nnothing was written: --dry-run");
+        output::print_paragraph!("nothing was written: --dry-run");
     }
 }

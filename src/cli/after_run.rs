@@ -21,26 +21,26 @@ use pubdata_store::{self as store, LedgerEntry};
 /// Whom to tell how a run went.
 #[derive(Args)]
 pub(super) struct AfterRunArgs {
-    /// A program that is started when a task was blocked, missing, late, above its level of records set aside, or is well again, or when the run
-    /// failed; it gets JSON on standard input. Its words are separated by blanks, and no shell reads them.
+    /// Program to start when a task was blocked, missing, late, above its limit of quarantined records, or has recovered, or when the run
+    /// failed. It gets JSON on standard input. The command is split at spaces and not passed to a shell.
     #[arg(long, env = "PUBDATA_HOOK", hide_env_values = true, value_name = "COMMAND")]
     hook: Option<String>,
-    /// An address that gets the same JSON by POST.
+    /// URL to which the same JSON is posted.
     #[arg(long, env = "PUBDATA_WEBHOOK", hide_env_values = true, value_name = "URL")]
     webhook: Option<String>,
-    /// An address that is asked (GET) after each run that came to its end (exit code below 40): somebody there notices when that stays away.
+    /// URL to request (GET) after each completed run (exit code below 40), for a service that alerts you when the request is missing.
     #[arg(long, env = "PUBDATA_HEARTBEAT", hide_env_values = true, value_name = "URL")]
     heartbeat: Option<String>,
-    /// An address that gets what the run makes of what by POST, as OpenLineage events. HOME/runs/<run_id>.openlineage.jsonl has them in any case.
+    /// URL to which OpenLineage events of the run are posted. They are always written to HOME/runs/<run_id>.openlineage.jsonl.
     #[arg(long, env = "PUBDATA_OPENLINEAGE_URL", hide_env_values = true, value_name = "URL")]
     openlineage_url: Option<String>,
-    /// The name of this installation in OpenLineage events: jobs and datasets are named below NAME/CHANNEL.
+    /// Namespace of this installation in OpenLineage events: jobs and datasets are named under NAME/CHANNEL.
     #[arg(long, env = "PUBDATA_OPENLINEAGE_NAMESPACE", value_name = "NAME", default_value = "pubdata")]
     openlineage_namespace: String,
-    /// A file that gets the numbers of the installation, for the textfile collector of node_exporter.
+    /// File to write metrics to, for the textfile collector of node_exporter.
     #[arg(long, env = "PUBDATA_METRICS_FILE", value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// Sends a test message to hook and webhook and an event to the address for lineage, asks the heartbeat, writes the file of metrics, says what came of each, and runs nothing.
+    /// Tests all of these without a run: sends a test message to hook and webhook and an event to the OpenLineage URL, requests the heartbeat URL, writes the metrics file, and reports each result.
     #[arg(long)]
     pub(super) test_message: bool,
 }
@@ -156,7 +156,7 @@ pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &Af
         output::document("test_message", &serde_json::json!({ "channel": settings.channel, "told": told }));
     } else {
         for Told { to, outcome, .. } in &told {
-            anstream::println!("{to}: {}", outcome.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned()));
+            output::print_line!("{to}: {}", outcome.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned()));
         }
     }
     Ok(ExitCode::from(if has_failed { ErrorKind::Config.exit_code() } else { 0 }))

@@ -26,7 +26,7 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     if attention.is_empty() {
         return;
     }
-    anstream::println!("{} {}", output::bold("needs a person:"), attention.len());
+    output::print_line!("{} {}", output::bold("needs a person:"), attention.len());
     let mut kinds: Vec<(&str, Vec<&Attention>)> = Vec::new();
     for need in attention {
         match kinds
@@ -44,11 +44,11 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
         if !rest.is_empty() {
             let names: Vec<&str> = rest.iter().take(NAMES).filter_map(|need| need.task_id.as_deref()).collect();
             let more = if rest.len() > NAMES { ", …" } else { "" };
-            anstream::println!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
-            anstream::println!("    {}", output::dim("--verbose shows all"));
+            output::print_line!("  {} {} more: {}{more}", output::coloured(what), rest.len(), names.join(", "));
+            output::print_line!("    {}", output::dim("--verbose shows all"));
         }
     }
-    anstream::println!();
+    output::print_line!();
 }
 
 fn print_one(global: &Global, need: &Attention, extent: Extent) {
@@ -60,13 +60,13 @@ fn print_one(global: &Global, need: &Attention, extent: Extent) {
         (false, _) => "",
     };
     let optional = if need.is_optional { "; optional" } else { "" };
-    anstream::println!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id.as_deref().unwrap_or("run"));
+    output::print_line!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id.as_deref().unwrap_or("run"));
     let is_cut = extent == Extent::Short && need.reason.chars().count() > REASON;
     let reason = if is_cut { format!("{}…", need.reason.chars().take(REASON).collect::<String>()) } else { need.reason.clone() };
-    anstream::println!("    {reason}");
+    output::print_line!("    {reason}");
     if let Some(step) = &need.next_step {
         let step = step.replace("`pubdata ", &format!("`pubdata {}", global.places()));
-        anstream::println!("    {} {step}", output::dim("→"));
+        output::print_line!("    {} {step}", output::dim("→"));
     }
 }
 

@@ -35,11 +35,11 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
         output::document("check", &document);
     } else {
         if findings.is_empty() {
-            anstream::println!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());
+            output::print_line!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());
         }
-        findings.iter().for_each(|finding| anstream::println!("{finding}"));
+        findings.iter().for_each(|finding| output::print_line!("{finding}"));
         if let Some(store) = store {
-            anstream::println!("{}: {store}: of several who create a file at once, one wins", output::coloured("ok"));
+            output::print_line!("{}: {store}: of several who create a file at once, one wins", output::coloured("ok"));
         }
     }
     Ok(ExitCode::from(if findings.is_empty() { 0 } else { pubdata_core::error::ErrorKind::Config.exit_code() }))

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use super::output;
 use pubdata_core::error::Result;
 
 const AFTER_HELP: &str = "\
@@ -16,7 +17,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct CompletionsArgs {
-    /// The shell that is to read it.
+    /// Shell to generate the script for.
     shell: Shell,
 }
 
@@ -24,6 +25,6 @@ pub(super) fn completions(arguments: &CompletionsArgs, mut program: Command) -> 
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut program, name, &mut script);
-    anstream::print!("{}", String::from_utf8_lossy(&script));
+    output::text(&String::from_utf8_lossy(&script));
     Ok(ExitCode::SUCCESS)
 }

@@ -15,15 +15,15 @@ use pubdata_store::SharedStore;
 const AFTER_HELP: &str = "\
 Leave it running beside `pubdata serve`, on the same --home: it writes HOME/stream/, and the server \
 sends new filings to the sockets of /v1/stream within a quarter of a second. The feeds, how often each \
-is asked, and the time zone are declared in pipelines/sec/current_filings.toml.
+is polled, and the time zone are declared in pipelines/sec/current_filings.toml.
 
-Each filing is logged once, however many entries it has; parties or fields that come later are updates. \
-The index of each day is read the next morning and shows what the feeds missed. If it is killed, the \
-next start continues where it stopped. Only one follower can run per home: a second one ends with 50.
+Each filing is logged once, however many entries it has; parties or fields that appear later are updates. \
+The daily index is read the next morning and supplies what the feeds missed. If it is killed, the \
+next start continues where it stopped. Only one follower can run per home: a second one exits with 50.
 
 Examples:
-  pubdata follow --contact data@example.org        until told to stop
-  pubdata follow --once                            ask each feed once; 30 if one did not answer
+  pubdata follow --contact data@example.org        until it is stopped
+  pubdata follow --once                            poll each feed once; 30 if one did not respond
   pubdata follow --once --day 2023-07-03           also read that day's index
   pubdata follow --once --mirror DIR               from a mirror";
 
@@ -32,10 +32,10 @@ Examples:
 pub(super) struct FollowArgs {
     #[command(flatten)]
     publishers: PublisherArgs,
-    /// Asks each feed once, prints what came, and ends.
+    /// Polls each feed once, prints the result, and exits.
     #[arg(long)]
     once: bool,
-    /// A day whose index is read first, whether or not it is due; may be given several times.
+    /// Day whose index is read first, whether or not it is due; can be repeated.
     #[arg(long, value_name = "YYYY-MM-DD")]
     day: Vec<Date>,
 }
@@ -84,8 +84,8 @@ fn print(report: &FollowReport) {
     output::table(&rows);
     for poll in &report.polls {
         if let Some(detail) = &poll.detail {
-            anstream::println!("  {}: {detail}", poll.feed.name());
+            output::print_line!("  {}: {detail}", poll.feed.name());
         }
     }
-    anstream::println!("\nlast event: {}", output::grouped(report.last_seq));
+    output::print_paragraph!("last event: {}", output::grouped(report.last_seq));
 }

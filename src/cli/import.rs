@@ -18,44 +18,44 @@ Examples:
   pubdata import license.fl_dbpr ~/Downloads/CONSTRUCTIONLICENSE_1.csv
   pubdata import license.az_roc ~/Downloads/roc.csv --url ADDRESS_OF_THE_LINK --date 2026-11-20
   pubdata import census.acs5_table b01003.dat --key vintage=2023 --key table=b01003
-  pubdata import license.fl_dbpr --withdraw         it was the wrong file
+  pubdata import license.fl_dbpr --withdraw         after importing the wrong file
 
-The file passes the checks of a download and becomes the snapshot of its address. The next run reads \
-it, and provenance says that it was obtained by hand. A run never asks the publisher for a source that \
-is declared `by_hand`; for any other source the file is used until the publisher offers one that is not \
-older. Importing the same file with another --date corrects the date.
+The file must pass the checks of a download and becomes the snapshot of its URL. The next run reads it, \
+and provenance reports it as obtained by hand. A run never asks the publisher for a source that is \
+declared `by_hand`; for any other source the file is used until the publisher offers one that is not \
+older. Import the same file with another --date to correct the date.
 
 From the next run on, a withdrawn file is not used, and the file before it is used again. Its bytes \
-are kept for releases that were made from them. The ledger records who did what, and when.
+are retained for releases that were built from them. The ledger records who did what, and when.
 
 Exit codes:
   0   imported or withdrawn
-  30  the file is not what is declared: a web page, cut off, below `min_bytes`
-  40  no such source, or not clear which of its files; the file cannot be read; nothing to withdraw
+  30  the file does not match its declaration: a web page, truncated, below `min_bytes`
+  40  no such source, or ambiguous which of its files; the file cannot be read; nothing to withdraw
   50  a run is under way
   60  own files cannot be read or written";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct ImportArgs {
-    /// The source of the file, as in the declaration's `source_id`.
+    /// Source of the file: the declaration's `source_id`.
     source_id: String,
-    /// The file, unchanged as it was downloaded.
+    /// The downloaded file, unchanged.
     #[arg(required_unless_present = "withdraw", conflicts_with = "withdraw")]
     file: Option<PathBuf>,
-    /// The address it was downloaded from, where the source has several.
+    /// URL it was downloaded from, if the source has several.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The publisher's date of the file; today when it is not given.
+    /// The publisher's date of the file; default: today.
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "withdraw")]
     date: Option<String>,
-    /// The value of a variable in the source's address, where that says which file it is; may be given several times.
+    /// Value of a variable in the source's URL that selects the file; can be repeated.
     #[arg(long, value_name = "NAME=VALUE")]
     key: Vec<String>,
-    /// Takes back the file that was imported for the source.
+    /// Withdraws the file that was imported for the source.
     #[arg(long)]
     withdraw: bool,
-    /// The channel that the ledger's entry names.
+    /// Channel named in the ledger's entry.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }
@@ -79,10 +79,10 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &imported.snapshot;
-    anstream::println!("{} {} of {}, {}", output::coloured(imported.outcome), snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    output::print_line!("{} {} of {}, {}", output::coloured(imported.outcome), snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
     match imported.outcome {
-        "unchanged" => anstream::println!("these bytes were there already under this date"),
-        _ => anstream::println!("the next run reads it: `pubdata run`"),
+        "unchanged" => output::print_line!("these bytes were there already under this date"),
+        _ => output::print_line!("the next run reads it: `pubdata run`"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,19 +99,19 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &withdrawn.snapshot;
-    anstream::println!("withdrawn {} of {}, {}", snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
+    output::print_line!("withdrawn {} of {}, {}", snapshot.url, snapshot.source_date, output::size(snapshot.size_bytes));
     match withdrawn.instead {
-        Some(instead) => anstream::println!("the file of {}, {}, is used instead", instead.source_date, output::size(instead.size_bytes)),
-        None => anstream::println!("no file is used instead until the publisher or a person provides the right one"),
+        Some(instead) => output::print_line!("the file of {}, {}, is used instead", instead.source_date, output::size(instead.size_bytes)),
+        None => output::print_line!("no file is used instead until the publisher or a person provides the right one"),
     }
     if is_published {
         let way_out = match newest_without(&settings, &withdrawn.snapshot).await? {
             Some(release_id) => format!("`pubdata releases rollback --to {release_id}` goes back to the newest without it"),
             None => "every release that is still here was".to_owned(),
         };
-        anstream::println!("the release on channel {} was made from it: {way_out}", arguments.channel);
+        output::print_line!("the release on channel {} was made from it: {way_out}", arguments.channel);
     }
-    anstream::println!("the next run does not use it: `pubdata run`");
+    output::print_line!("the next run does not use it: `pubdata run`");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -22,38 +22,38 @@ pub(super) struct KeysArgs {
 
 #[derive(Subcommand)]
 enum KeysCommand {
-    /// Makes an API key and prints it, this once: only its hash is kept.
+    /// Creates an API key and prints it once: only its hash is stored.
     Create {
-        /// Who holds it.
+        /// Name of the holder.
         #[arg(long)]
         name: String,
-        /// What it opens: general, geo, sec, stream, admin.
+        /// Scopes: general, geo, sec, stream, admin.
         #[arg(long, value_delimiter = ',', required = true)]
         scopes: Vec<String>,
-        /// How many requests it may send; schemas/_plans.toml declares the plans.
+        /// Plan, which sets its limits; declared in schemas/_plans.toml.
         #[arg(long, default_value = "standard")]
         plan: String,
-        /// Days until it expires; never when not given.
+        /// Days until it expires; default: never.
         #[arg(long, value_name = "DAYS")]
         expires_in_days: Option<u16>,
     },
     /// Lists the keys, without the secrets.
     List,
-    /// Makes the publisher's key, with which releases are sealed, in a file that only its owner can read, and prints what it is verified with.
+    /// Creates the publisher's signing key for sealing releases, in a file that only its owner can read, and prints its verification key.
     Signing {
-        /// The publisher's name in the log, with a version, so that another key can follow it: data.example.org/2026.
+        /// The publisher's name in the log, with a version so that a later key can replace it: data.example.org/2026.
         #[arg(long)]
         name: String,
         /// The file, which must not exist. Keep it off servers, and keep a copy.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// The channel whose log's key is printed.
+        /// Channel whose verification key is printed.
         #[arg(long, default_value = "nightly")]
         channel: String,
     },
-    /// Makes a key invalid at once, also for a server that is running.
+    /// Revokes a key at once, also for a running server.
     Revoke {
-        /// The id, from `keys list`.
+        /// ID of the key, from `keys list`.
         id: String,
     },
 }
@@ -79,10 +79,10 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
             if global.json {
                 output::document("key", &created);
             } else {
-                anstream::println!("{}", output::bold(&created.key));
+                output::print_line!("{}", output::bold(&created.key));
                 // The key alone is what a shell catches.
-                anstream::eprintln!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
-                anstream::eprintln!("it counts for servers of {}", store.url());
+                output::print_note!("id {}, plan {}; the key is shown this once and cannot be read back", created.entry.id, created.entry.plan);
+                output::print_note!("it counts for servers of {}", store.url());
             }
         }
         KeysCommand::Signing { .. } => {}
@@ -105,7 +105,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
             if global.json {
                 output::document("key", &key);
             } else {
-                anstream::println!("{} ({}) is revoked", key.id, key.name);
+                output::print_line!("{} ({}) is revoked", key.id, key.name);
             }
         }
     }
@@ -120,8 +120,8 @@ fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<Ex
     if global.json {
         output::document("signing_key", &serde_json::json!({ "file": path, "log": format!("{name}/{channel}"), "key": of_log }));
     } else {
-        anstream::println!("{}", output::bold(&of_log));
-        anstream::println!("verifies the log of channel {channel}; the secret is in {}: seal with --signing-key, keep it off servers", path.display());
+        output::print_line!("{}", output::bold(&of_log));
+        output::print_line!("verifies the log of channel {channel}; the secret is in {}: seal with --signing-key, keep it off servers", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }

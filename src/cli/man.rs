@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
+use super::output;
 use pubdata_core::error::{IoExt, Result};
 
 #[derive(Args)]
 pub(super) struct ManArgs {
-    /// A folder for pubdata.1 and a page for each command, such as pubdata-run.1; it is made.
+    /// Folder for pubdata.1 and a page for each command, such as pubdata-run.1; created if missing.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -27,7 +28,7 @@ pub(super) fn man(arguments: &ManArgs, program: Command) -> Result<ExitCode> {
                 std::fs::write(&path, text).at("write", &path)?;
             }
         }
-        None => anstream::print!("{}", page(&Man::new(program))),
+        None => output::text(&page(&Man::new(program))),
     }
     Ok(ExitCode::SUCCESS)
 }

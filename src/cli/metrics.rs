@@ -4,18 +4,18 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Global, after_run};
+use super::{Global, after_run, output};
 use pubdata_core::error::Result;
 
 #[derive(Args)]
 pub(super) struct MetricsArgs {
-    /// The channel whose release is told of; runs are told of for every channel.
+    /// Channel to report on; runs of all channels are reported.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }
 
 pub(super) async fn metrics(global: &Global, arguments: &MetricsArgs) -> Result<ExitCode> {
     let settings = global.reading(&arguments.channel)?;
-    anstream::print!("{}", after_run::readings(&settings).await?.prometheus_text());
+    output::text(&after_run::readings(&settings).await?.prometheus_text());
     Ok(ExitCode::SUCCESS)
 }

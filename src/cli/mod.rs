@@ -26,6 +26,7 @@ mod schema;
 mod serve;
 mod settings;
 mod status;
+mod terminal;
 mod trace;
 mod tracer;
 mod unprintable;
@@ -34,14 +35,16 @@ mod user;
 mod verify;
 mod witness;
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::format::debug_fn;
 
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
@@ -78,27 +81,27 @@ A first tour:
 Exit codes:
   0   published or unchanged
   1   trace or verify found differences
-  2   trace or verify could not make it again: another version of the program made it
+  2   trace or verify could not replay or rebuild it: another version of the program built it
   10  published, more quarantined records than declared
   20  validation blocked a dataset
   30  a source was unavailable
   40  bad configuration
   50  another run holds the lock
-  60  own files cannot be read or written";
+  60  pubdata's own files cannot be read or written";
 
 /// Options that every command takes.
 #[derive(Args, Clone)]
 struct Global {
-    /// The folder to work in: snapshots, releases, ledger, keys.
+    /// Home directory: snapshots, releases, ledger, keys.
     #[arg(long, global = true, env = "PUBDATA_HOME", default_value = DEFAULT_HOME, value_name = "DIR")]
     home: PathBuf,
-    /// Where what machines share is kept, when not in HOME: file:///folder, s3://bucket/prefix, az://container/prefix or gs://bucket/prefix.
+    /// Shared store for several machines, instead of HOME: file:///folder, s3://bucket/prefix, az://container/prefix or gs://bucket/prefix.
     #[arg(long, global = true, env = "PUBDATA_STORE", value_name = "URL")]
     store: Option<String>,
-    /// A folder with pipelines/ and schemas/ to use instead of those built in.
+    /// Folder with pipelines/ and schemas/ to use instead of the built-in ones.
     #[arg(long, global = true, env = "PUBDATA_DECLARATIONS", value_name = "DIR")]
     declarations: Option<PathBuf>,
-    /// Prints JSON for machines.
+    /// Prints JSON.
     #[arg(long, global = true)]
     json: bool,
     #[arg(skip)]
@@ -107,57 +110,57 @@ struct Global {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Says what a run would do, and why. Asks the publishers, keeps what is new, builds nothing.
+    /// Shows what a run would do, and why. Fetches new files from the publishers, but builds nothing.
     Plan(run::PlanArgs),
-    /// Asks every publisher for the head of its files and says what a run would do. Publishes nothing.
+    /// Fetches the beginning of every publisher's files and predicts what a run would do. Publishes nothing.
     Probe(probe::ProbeArgs),
-    /// Downloads what changed, and nothing else.
+    /// Downloads changed files, and does nothing else.
     Fetch(run::FetchArgs),
     /// Fetches, builds what is stale, validates and publishes one release.
     Run(run::RunArgs),
-    /// Does a part of a plan that `plan --write` has put into the store: on this machine or any other.
+    /// Runs a part of a plan that `plan --write` put into the store, on this machine or any other.
     Task(placed::TaskArgs),
-    /// Publishes what `task` has built of a plan: the release that `run` would have made.
+    /// Publishes a plan that `task` has built: the same release that `run` would have published.
     Commit(placed::CommitArgs),
-    /// Shows what is published, how fresh it is, and how the last runs went.
+    /// Shows what is published, how fresh it is, and the outcome of the last runs.
     Status(status::StatusArgs),
-    /// Prints the numbers of the installation for Prometheus; `run --metrics-file` writes them after each run.
+    /// Prints metrics of the installation for Prometheus; `run --metrics-file` writes them after each run.
     Metrics(metrics::MetricsArgs),
     /// Lists, shows, compares, promotes, rolls back and prunes releases.
     Releases(releases::ReleasesArgs),
-    /// Walks from a record to the publisher's bytes and makes the record again from them.
+    /// Traces a record to the publisher's bytes and rebuilds it from them.
     Trace(trace::TraceArgs),
-    /// Hashes all parts and snapshots of a release again; with --rebuild builds it again; with --url checks a server of others.
+    /// Rehashes all parts and snapshots of a release; with --rebuild builds it again; with --url audits a server that someone else runs.
     Verify(verify::VerifyArgs),
     /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
     Seal(receipts::SealArgs),
-    /// Issues the receipt of a record: proof, for whoever has the publisher's key to verify with, that the release has it or has it not.
+    /// Issues the receipt of a record: proof that the record is or is not in the release, for anyone with the publisher's verification key.
     Receipt(receipts::ReceiptArgs),
-    /// Checks a receipt with nothing but the publisher's key. Needs no home and no network.
+    /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no network.
     VerifyReceipt(receipts::VerifyReceiptArgs),
-    /// Says what this version of the program does with the home that another one left. Changes nothing.
+    /// Shows how this version treats each file format in a home that another version wrote. Changes nothing.
     Upgrade,
     /// Follows the feeds of new filings and writes the event log that WS /v1/stream sends from.
     Follow(follow::FollowArgs),
-    /// Answers the /v1 API from the channel's release.
+    /// Serves the /v1 API from the channel's release.
     Serve(serve::ServeArgs),
-    /// Makes, lists and revokes API keys.
+    /// Creates, lists and revokes API keys.
     Keys(keys::KeysArgs),
-    /// Takes a file that you downloaded because the publisher's site refuses programs; takes it back with --withdraw.
+    /// Imports a file that you downloaded because the publisher's site refuses programs; --withdraw removes it again.
     Import(import::ImportArgs),
-    /// Writes down what you have looked at: a server's key, a documented layout, a loss.
+    /// Records your approval of a server key, a documented layout or a drop in data.
     Accept(accept::AcceptArgs),
-    /// Begins a list that is new, such as a city's permits: looks at its file and writes declaration and fixture.
+    /// Adds a new list, such as a city's permits: examines its file and writes a declaration and a fixture.
     New(new::NewArgs),
-    /// Proves all declarations and contracts without data; with --store also that publishers can share that store.
+    /// Validates all declarations and contracts without data; with --store also checks that machines can share that store.
     Check,
     /// Prints contracts, and the schemas of what commands print with --json.
     Schema(schema::SchemaArgs),
-    /// Shows which settings are in force and where each was set; HOME/pubdata.toml has a place for all.
+    /// Shows the settings in force and where each was set; all can be set in HOME/pubdata.toml.
     Settings(settings::SettingsArgs),
-    /// Prints what completes commands and flags in a shell, to be read by that shell.
+    /// Prints a completion script for a shell.
     Completions(completions::CompletionsArgs),
-    /// Prints the manual page; with --output writes it and one for each command.
+    /// Prints the manual page; with --output writes it and a page for each command.
     Man(man::ManArgs),
 }
 
@@ -205,7 +208,7 @@ impl Refused {
                     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
                     output::error(&Error::config(message).hint("`pubdata --help`, or `pubdata COMMAND --help`"), is_json);
                 } else {
-                    let _ = error.print();
+                    output::usage(&error.render().to_string());
                 }
                 ExitCode::from(ErrorKind::Config.exit_code())
             }
@@ -232,12 +235,23 @@ fn with_settings(cli: Cli) -> std::result::Result<Cli, Refused> {
 /// Files that the runtime opens, which stops with a defect where it cannot have them.
 const FILES_OF_RUNTIME: usize = 8;
 
+/// How long work that was left behind may take to end.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     let spare = (0..FILES_OF_RUNTIME).map(|_| std::fs::File::open("/dev/null")).collect::<std::io::Result<Vec<_>>>();
     drop(spare.at("start with", &cli.global.home)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let global = &cli.global;
     let runtime = runtime.at("start the runtime for", &global.home)?;
+    let outcome = carry_out(&cli, &runtime);
+    // What a disk that does not answer has been asked for ends no sooner than it answers: nobody waits for that.
+    runtime.shutdown_timeout(LAST_PATIENCE);
+    outcome
+}
+
+fn carry_out(cli: &Cli, runtime: &tokio::runtime::Runtime) -> Result<ExitCode> {
+    let global = &cli.global;
     match &cli.command {
         Command::Plan(arguments) => runtime.block_on(run::plan(global, arguments)),
         Command::Probe(arguments) => runtime.block_on(probe::probe(global, arguments)),
@@ -271,7 +285,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 /// Logs go to standard error: warnings only on a terminal, where progress is shown; `PUBDATA_LOG` sets a filter and
 /// `PUBDATA_LOG_FORMAT=json` a form for machines. What a command prints at its end (`pubdata::told`) is not logged where a person reads both.
 fn set_up_tracing(cli: &Cli) {
-    let is_terminal = std::io::stderr().is_terminal();
+    let is_terminal = terminal::is_watched();
     let default = match &cli.command {
         // What a probe goes through stands in its table, tries that failed among it.
         Command::Probe(_) | Command::New(_) => "warn,pubdata_fetch::retry=error",
@@ -288,7 +302,7 @@ fn set_up_tracing(cli: &Cli) {
     if std::env::var("PUBDATA_LOG_FORMAT").is_ok_and(|format| format == "json") {
         builder.json().init();
     } else {
-        builder.with_target(false).init();
+        builder.fmt_fields(debug_fn(terminal::log_field).delimited(" ")).with_target(false).init();
     }
 }
 

@@ -13,48 +13,48 @@ use pubdata_core::error::{Error, Result};
 use pubdata_run::{self as run, GuessedWord, NewReport, NewSettings, SharedObserver};
 
 const AFTER_HELP: &str = "\
-A city that nobody has declared, from its file to an answer, without a compiler:
+Adding a city, from its file to an API response, without a compiler:
   pubdata new permit us-oh-springfield --url https://example.org/permits.csv --declarations lists
-  pubdata check --declarations lists         proves what was written
+  pubdata check --declarations lists         validates what was written
   pubdata probe permit.springfield --declarations lists
   pubdata run permit.springfield --declarations lists
   pubdata serve --declarations lists         GET /v1/permits/search?jurisdiction=us-oh-springfield
 
-Looked at are the first 4 MiB of the file. A folder that is not there is made and filled with all \
-declarations that are built in. Written are pipelines/permit/NAME.toml and a fixture of a few rows, in \
-which numbers, addresses and persons are made up.
+The command examines the first 4 MiB of the file. It creates a missing folder and fills it with all \
+built-in declarations. It writes pipelines/permit/NAME.toml and a fixture of a few rows with invented \
+numbers, addresses and persons.
 
-Guessed is what at least two other lists do with a column or a word of that name, or what the name says \
-by itself, where the cells agree. Everything else is left open: it is listed here, and stands in the \
-declaration as a comment that begins with `decide:`. A date such as 03/04/2025, with no day above 12 in \
-the whole sample, is not read before somebody has said which number is the month.
+It guesses a mapping if at least two other lists map a column or code of that name the same way, or if \
+the name is clear, and if the cells agree. Everything else is left to you: it is listed in the output, \
+and as a comment that begins with `decide:` in the declaration. Dates such as 03/04/2025, with no day \
+above 12 in the whole sample, are not read until you declare which number is the month.
 
-CSV with any delimiter and in UTF-8 or windows-1252, and JSON records (Socrata, ArcGIS, CKAN) are known. \
-An address may have {offset} for the pages of a list: …&resultRecordCount=1000&resultOffset={offset}";
+Supported are CSV with any delimiter, in UTF-8 or windows-1252, and JSON records (Socrata, ArcGIS, CKAN). \
+A URL may contain {offset} for the pages of a list: …&resultRecordCount=1000&resultOffset={offset}";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct NewArgs {
-    /// What kind of list it is: permit.
+    /// Kind of list: permit.
     kind: String,
     /// Country, state and place, words joined by `_`: us-co-denver, us-mo-kansas_city, us-md-baltimore_county.
     jurisdiction: String,
-    /// Where the publisher has the file.
+    /// The publisher's URL of the file.
     #[arg(long, value_name = "URL")]
     url: String,
-    /// A file of this machine to look at in place of the publisher's, which is not asked then.
+    /// Local copy to examine instead of a download.
     #[arg(long, value_name = "FILE", conflicts_with = "mirror")]
     file: Option<PathBuf>,
-    /// Name of the list, where the place has several: denver_roofs for permit.denver_roofs.
+    /// Name of the list, if the place has several: denver_roofs for permit.denver_roofs.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A column that you know, ours and the publisher's, as in permit_number="Case No"; may be given several times.
+    /// Known mapping of a published column to the file's column, as in permit_number="Case No"; can be repeated.
     #[arg(long, value_name = "OURS=THEIRS", value_parser = column)]
     column: Vec<(String, String)>,
-    /// Says that 03/04/2025 is the fourth of March, where no day of the file is above 12.
+    /// Reads 03/04/2025 as the fourth of March, if no day of the file is above 12.
     #[arg(long)]
     month_first: bool,
-    /// Who publishes the list.
+    /// Publisher of the list.
     #[arg(long, value_name = "TEXT")]
     publisher: Option<String>,
     /// The terms of use, as the publisher words them.
@@ -65,7 +65,7 @@ pub(super) struct NewArgs {
     homepage: Option<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
-    /// Writes over a declaration and a fixture of that name.
+    /// Overwrites a declaration and a fixture of that name.
     #[arg(long)]
     force: bool,
 }
@@ -113,35 +113,36 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
 
 fn print(report: &NewReport, arguments: &NewArgs) {
     let seen = if report.is_whole { "all" } else { "the first" };
-    anstream::println!("{} from {seen} {} records\n", output::bold(&report.pipeline_id), output::grouped(report.records));
+    output::print_line!("{} from {seen} {} records", output::bold(&report.pipeline_id), output::grouped(report.records));
+    output::print_line!();
     let mut rows = vec![["OURS", "THE PUBLISHER'S", "WHY"].map(str::to_owned).to_vec()];
     rows.extend(report.columns.iter().map(|column| vec![column.ours.clone(), column.published.clone(), output::dim(&column.reason)]));
     output::table(&rows);
-    anstream::println!("\ncolumns that are not read: {}", report.ignored);
+    output::print_paragraph!("columns that are not read: {}", report.ignored);
     for table in ["type", "status", "work_class", "property_class"] {
         let words: Vec<&GuessedWord> = report.words.iter().filter(|word| word.table == table).collect();
         if !words.is_empty() {
             let known = words.iter().filter(|word| word.ours.is_some()).count();
-            anstream::println!("words of {table} that other lists know: {known} of {}", words.len());
+            output::print_line!("words of {table} that other lists know: {known} of {}", words.len());
         }
     }
-    anstream::println!("\n{}", output::bold(&format!("a person must decide ({})", report.decisions.len())));
-    report.decisions.iter().for_each(|decision| anstream::println!("  {}: {}", output::bold(&decision.key), decision.text));
-    anstream::println!("\n{}", output::bold("on the records that were seen"));
+    output::print_paragraph!("{}", output::bold(&format!("a person must decide ({})", report.decisions.len())));
+    report.decisions.iter().for_each(|decision| output::print_line!("  {}: {}", output::bold(&decision.key), decision.text));
+    output::print_paragraph!("{}", output::bold("on the records that were seen"));
     let rows: Vec<String> = report.trial.rows.iter().map(|(dataset_id, rows)| format!("{} {dataset_id}", output::grouped(*rows))).collect();
-    anstream::println!("  a run would end as {}: {}", output::coloured(report.trial.outcome), rows.join(", "));
-    report.trial.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
+    output::print_line!("  a run would end as {}: {}", output::coloured(report.trial.outcome), rows.join(", "));
+    report.trial.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
     let folder = report.folder.display();
-    anstream::println!("\n{}", output::bold("written"));
+    output::print_paragraph!("{}", output::bold("written"));
     if report.is_new_folder {
-        anstream::println!("  {folder} with all declarations that are built in");
+        output::print_line!("  {folder} with all declarations that are built in");
     }
-    report.files.iter().for_each(|file| anstream::println!("  {}", report.folder.join(file).display()));
+    report.files.iter().for_each(|file| output::print_line!("  {}", report.folder.join(file).display()));
     let mirrors: String = arguments.publishers.mirror.iter().map(|mirror| format!(" --mirror {mirror}")).collect();
-    anstream::println!("\n{}", output::bold("next"));
-    anstream::println!("  decide what is open in {}", report.folder.join(&report.files[0]).display());
-    anstream::println!("  pubdata check --declarations {folder}");
-    anstream::println!("  pubdata probe {} --declarations {folder}{mirrors}", report.pipeline_id);
-    anstream::println!("  pubdata run {} --declarations {folder}{mirrors}", report.pipeline_id);
-    anstream::println!("  pubdata serve --declarations {folder}    /v1/permits/search?jurisdiction={}", arguments.jurisdiction);
+    output::print_paragraph!("{}", output::bold("next"));
+    output::print_line!("  decide what is open in {}", report.folder.join(&report.files[0]).display());
+    output::print_line!("  pubdata check --declarations {folder}");
+    output::print_line!("  pubdata probe {} --declarations {folder}{mirrors}", report.pipeline_id);
+    output::print_line!("  pubdata run {} --declarations {folder}{mirrors}", report.pipeline_id);
+    output::print_line!("  pubdata serve --declarations {folder}    /v1/permits/search?jurisdiction={}", arguments.jurisdiction);
 }

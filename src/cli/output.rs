@@ -1,30 +1,40 @@
 //! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a word, so that text without them says the
 //! same.
 
-use std::io::Write;
-
-use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
+use super::terminal::{self, Look};
+pub(super) use super::terminal::{print_line, print_note, print_paragraph, text};
 use pubdata_core::error::Error;
 use pubdata_core::provenance::SourceRows;
-
-const RED: Style = AnsiColor::Red.on_default().bold();
-const GREEN: Style = AnsiColor::Green.on_default();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
 
 /// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says it alone.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
         let fields = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
-        let _ = writeln!(anstream::stderr(), "{}", serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
-        return;
+        return terminal::json_note(&serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
     }
-    let _ = writeln!(anstream::stderr(), "{RED}error{RED:#}: {error}");
+    labelled(&Look::Red.of("error"), &error.to_string());
     if let Some(hint) = error.way_out() {
-        let _ = writeln!(anstream::stderr(), "{DIM}hint{DIM:#}: {hint}");
+        labelled(&dim("hint"), hint);
+    }
+}
+
+/// Prints lines under a label. Those behind the first are indented: a text of others that breaks a line cannot begin one like ours.
+fn labelled(label: &str, lines: &str) {
+    for (number, line) in lines.split('\n').enumerate() {
+        match number {
+            0 => print_note!("{label}: {line}"),
+            _ => print_note!("  {line}"),
+        }
+    }
+}
+
+/// Prints what is wrong with a command line.
+pub(super) fn usage(text: &str) {
+    match text.strip_prefix("error: ") {
+        Some(rest) => terminal::notes(&format!("{}: {rest}", Look::Red.of("error"))),
+        None => terminal::notes(text),
     }
 }
 
@@ -55,13 +65,13 @@ pub(super) fn document(kind: &str, fields: &impl Serialize) {
 
 /// Prints a value as JSON.
 pub(super) fn json(value: &impl Serialize) {
-    anstream::println!("{}", serde_json::to_string_pretty(value).expect(PLAIN));
+    terminal::json(&serde_json::to_string_pretty(value).expect(PLAIN));
 }
 
 /// Colours a word by what it says of a task, a source or a check.
 pub(super) fn coloured(word: &str) -> String {
-    let style = match word {
-        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => GREEN,
+    let look = match word {
+        "built" | "resumed" | "new" | "published" | "mended" | "match" | "fresh" | "unchanged" | "ok" | "publish" => Look::Green,
         "new_column"
         | "empty_column"
         | "column_turned_empty"
@@ -82,24 +92,24 @@ pub(super) fn coloured(word: &str) -> String {
         | "withdrawn"
         | "not_asked"
         | "publish_with_findings"
-        | "keep_last" => YELLOW,
-        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => RED,
-        _ => Style::new(),
+        | "keep_last" => Look::Yellow,
+        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => Look::Red,
+        _ => return word.to_owned(),
     };
-    format!("{style}{word}{style:#}")
+    look.of(word)
 }
 
 /// Colours what a person should look at.
 pub(super) fn warning(text: &str) -> String {
-    format!("{YELLOW}{text}{YELLOW:#}")
+    Look::Yellow.of(text)
 }
 
 pub(super) fn bold(text: &str) -> String {
-    format!("{BOLD}{text}{BOLD:#}")
+    Look::Bold.of(text)
 }
 
 pub(super) fn dim(text: &str) -> String {
-    format!("{DIM}{text}{DIM:#}")
+    Look::Dim.of(text)
 }
 
 /// An instant without fractions of its second.
@@ -139,18 +149,22 @@ pub(super) fn source_rows(rows: &SourceRows) -> String {
     text
 }
 
-/// Prints rows in columns, the first row bold. Widths count characters without colour codes.
+/// Prints rows in columns, the first row bold. Widths count characters as they are shown, without colour codes.
 pub(super) fn table(rows: &[Vec<String>]) {
-    let width = |cell: &str| anstream::adapter::strip_str(cell).to_string().chars().count();
+    let render = |(number, row): (usize, &Vec<String>)| -> Vec<String> {
+        row.iter().map(|cell| terminal::rendered(&if number == 0 { bold(cell) } else { cell.clone() })).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().enumerate().map(render).collect();
+    let width = |cell: &String| terminal::width(cell);
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)).collect();
-    for (index, row) in rows.iter().enumerate() {
+    let widths: Vec<usize> = (0..columns).map(|column| rows.iter().filter_map(|row| row.get(column)).map(width).max().unwrap_or(0)).collect();
+    for row in &rows {
         let mut line = String::new();
         for (column, cell) in row.iter().enumerate() {
             let padding = if column + 1 == row.len() { 0 } else { widths[column] - width(cell) + 2 };
-            line.push_str(&if index == 0 { bold(cell) } else { cell.clone() });
+            line.push_str(cell);
             line.push_str(&" ".repeat(padding));
         }
-        anstream::println!("{line}");
+        terminal::rendered_line(&line);
     }
 }

@@ -15,8 +15,8 @@ use pubdata_run::{self as run, PlanAddress, RunSettings, Share, SharedObserver, 
 use pubdata_store::receipts::Roots;
 
 const TASK_HELP: &str = "\
-Exit codes: 0 done, or done before; 20 done for good, and blocked (the commit says why); 40 the plan is of another program or has no such unit;
-30 a file is not split yet; 60 disk or store failed. After 30 and 60 another try may end otherwise.";
+Exit codes: 0 done, now or before; 20 blocked, and a retry will not help (commit reports the reason); 40 the plan is of another version of the
+program or has no such unit; 30 a file is not split yet; 60 disk or store failed. Retry after 30 and 60.";
 
 #[derive(Args)]
 pub(super) struct TaskArgs {
@@ -26,7 +26,7 @@ pub(super) struct TaskArgs {
 
 #[derive(Subcommand)]
 enum TaskCommand {
-    /// Splits files of lists by the buckets that these are built in. Before any unit of such a task is built.
+    /// Splits large files by bucket. Required before any unit of such a task is built.
     #[command(after_help = TASK_HELP)]
     Split {
         #[command(flatten)]
@@ -37,7 +37,7 @@ enum TaskCommand {
         #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "task")]
         input: Vec<usize>,
     },
-    /// Builds units and puts parts and receipts into the store.
+    /// Builds units and writes their parts and results to the store.
     #[command(after_help = TASK_HELP)]
     Build {
         #[command(flatten)]
@@ -57,14 +57,14 @@ struct Whose {
     /// A task, as in the plan.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// A share of all tasks, counted from 0: 3/10 is the fourth of ten. For jobs that are numbered.
+    /// Share of all tasks, counted from 0, for numbered jobs: 3/10 is the fourth of ten.
     #[arg(long, value_name = "I/N")]
     share: Option<Share>,
 }
 
 #[derive(Args)]
 struct OfPlan {
-    /// What `pubdata plan --write --json` prints as `plan`: an address, or its hash where --store is given.
+    /// The `plan` that `pubdata plan --write --json` prints: a URL, or its hash if --store is given.
     #[arg(long, value_name = "PLAN")]
     plan: String,
 }

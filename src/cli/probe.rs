@@ -16,30 +16,30 @@ use pubdata_run::{self as run, End, ProbeReport, ProbeSettings, ProbedSource, Pr
 use pubdata_store::{Home, Releases};
 
 const AFTER_HELP: &str = "\
-Before the first night, and whenever a publisher seems to have changed something:
+Use it before the first run, and when a publisher seems to have changed something:
   pubdata probe                              ask every address, and say what a run would do
   pubdata probe permit license.ca_cslb       ask only those of a family and of a pipeline
   pubdata probe --write declarations         write all declarations, with the suggestions applied
   pubdata run --declarations declarations    run with them, once you have looked at them
 
-A probe asks for the first 256 KiB of each file, and for the directory and the beginning of a member of \
-an archive. It runs the dataset's own code on the first rows. Nothing is published and the home is not \
-changed; files and losses that were imported or accepted there are taken into account as in a run.
+A probe fetches the first 256 KiB of each file, or the directory and the beginning of a member of an \
+archive, and runs the dataset's own code on the first rows. It publishes nothing and does not change the \
+home; it applies the imported files and approvals there as a run does.
 
 RUN is what `pubdata run` would report for the source:
   built          with the new file, perhaps with findings (`fresh` if nothing has changed)
-  missing        a source is not available: the last good build stays, if there is one
+  missing        a source is unavailable: the last good build stays, if there is one
   blocked        the data differ from the declaration: the last good build stays, if there is one
   not_published  the publisher has not published this partition yet
 
 Verdicts:
-  ok           the file is there, with the columns that are declared
+  ok           the file is available, with the declared columns
   changed      columns or format differ from the declaration
   absent       there is no such file
   refused      the server refuses programs, shows them a web page, or has an unknown SSH key
   moved        the server redirects to an address that is not followed
-  unreachable  no answer, or one that says to try later
-  not_asked    a person fetches the file, or a secret or another setting is missing
+  unreachable  no response, or one that says to try later
+  not_asked    the file is imported manually, or a secret or another setting is missing
 
 Exit codes, the same as the run would have:
   0 all built    10 with findings    20 something blocked    30 something missing";
@@ -47,14 +47,14 @@ Exit codes, the same as the run would have:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct ProbeArgs {
-    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); everything when none is given.
+    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); default: everything.
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
     /// The channel to compare with.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// How many rows of each file to run the dataset's own code on, at most.
+    /// Maximum number of rows of each file to run the dataset's code on.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
     /// Writes all declarations, with the suggestions applied, into a new folder for --declarations.
@@ -136,7 +136,7 @@ fn print(report: &ProbeReport, arguments: &ProbeArgs) {
     let findings = report.counts.would_publish_with_findings;
     let with_findings = if findings > 0 { format!("; {findings} of those built need attention") } else { String::new() };
     let code = u8::from(report.exit_code);
-    anstream::println!("\na run would end so: {}{with_findings}; this probe ends with {code}", counts.join(", "));
+    output::print_paragraph!("a run would end so: {}{with_findings}; this probe ends with {code}", counts.join(", "));
 }
 
 fn print_sources(sources: &[ProbedSource]) {
@@ -173,8 +173,8 @@ fn print_task(task: &ProbedTask) {
         (true, false) => ": not in the release",
         (false, _) => "",
     };
-    anstream::println!("\n{} {}{what_stays}", output::coloured(task.outcome.word()), output::bold(&task.task_id));
-    task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
+    output::print_paragraph!("{} {}{what_stays}", output::coloured(task.outcome.word()), output::bold(&task.task_id));
+    task.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
 }
 
 fn print_ways_out(sources: &[ProbedSource]) {
@@ -187,31 +187,32 @@ fn print_ways_out(sources: &[ProbedSource]) {
             continue;
         }
         if told.is_empty() {
-            anstream::println!("\n{}", output::bold("what a person can do"));
+            output::print_paragraph!("{}", output::bold("what a person can do"));
         }
         told.push((server, &source.problem));
-        anstream::println!("\n{} {}", output::coloured(source.verdict.word()), source.source_id);
-        source.ways_out.iter().for_each(|way| anstream::println!("  - {way}"));
+        output::print_paragraph!("{} {}", output::coloured(source.verdict.word()), source.source_id);
+        source.ways_out.iter().for_each(|way| output::print_line!("  - {way}"));
     }
 }
 
 fn print_suggestions(sources: &[ProbedSource], arguments: &ProbeArgs) {
     let suggestions: Vec<_> = sources.iter().filter_map(|source| Some((source, source.suggestion.as_ref()?))).collect();
     if !suggestions.is_empty() {
-        anstream::println!("\n{}", output::bold("suggestions"));
+        output::print_paragraph!("{}", output::bold("suggestions"));
     }
     for (source, suggestion) in &suggestions {
-        anstream::println!("\n{}", suggestion.trim_end());
+        output::print_line!();
+        output::text(&format!("{}\n", suggestion.trim_end()));
         if let Some(would) = source.with_suggestions {
-            anstream::println!("{}", output::dim(&format!("# tried on the samples: {}", with_it(would))));
+            output::print_line!("{}", output::dim(&format!("# tried on the samples: {}", with_it(would))));
         }
-        source.remaining.iter().for_each(|reason| anstream::println!("{}", output::dim(&format!("# {reason}"))));
+        source.remaining.iter().for_each(|reason| output::print_line!("{}", output::dim(&format!("# {reason}"))));
     }
     match &arguments.write {
-        Some(folder) if suggestions.is_empty() => anstream::println!("\nnothing to correct: {} has the declarations as they are", folder.display()),
-        Some(folder) => anstream::println!("\nwritten to {0}: look at the changes, then use `--declarations {0}`", folder.display()),
+        Some(folder) if suggestions.is_empty() => output::print_paragraph!("nothing to correct: {} has the declarations as they are", folder.display()),
+        Some(folder) => output::print_paragraph!("written to {0}: look at the changes, then use `--declarations {0}`", folder.display()),
         None if suggestions.is_empty() => {}
-        None => anstream::println!("\n`--write DIR` writes the declarations with these changes"),
+        None => output::print_paragraph!("`--write DIR` writes the declarations with these changes"),
     }
 }
 

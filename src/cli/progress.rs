@@ -1,11 +1,13 @@
 //! Shows how a run goes on: a bar and a line for each task on a terminal, and log lines wherever it runs.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
+use super::terminal::{LogLines, is_watched};
+use pubdata_core::printable::printable;
 use pubdata_fetch::FetchProgress;
 use pubdata_run::{Observer, TaskReport};
 
@@ -23,13 +25,13 @@ impl Write for AboveTheBar {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match bar {
-            Some(bar) => bar.suspend(|| io::stderr().write(bytes)),
-            None => io::stderr().write(bytes),
+            Some(bar) => bar.suspend(|| LogLines.write(bytes)),
+            None => LogLines.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        LogLines.flush()
     }
 }
 
@@ -41,7 +43,7 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new() -> Self {
-        let is_terminal = io::stderr().is_terminal();
+        let is_terminal = is_watched();
         let bar = ProgressBar::with_draw_target(Some(0), if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
         let style = ProgressStyle::with_template("{spinner} [{bar:30}] {pos}/{len} {msg}").expect("the template is valid");
         bar.set_style(style.progress_chars("=> "));
@@ -56,9 +58,14 @@ impl Progress {
         *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Shows what is being done, beside the bar, which is drawn by no code of ours.
+    fn say(&self, text: &str) {
+        self.bar.set_message(printable(text).into_owned());
+    }
+
     fn line(&self, text: &str) {
         if self.is_terminal {
-            self.bar.suspend(|| anstream::eprintln!("{text}"));
+            self.bar.suspend(|| output::print_note!("{text}"));
         }
     }
 }
@@ -66,7 +73,7 @@ impl Progress {
 impl FetchProgress for Progress {
     fn started(&self, url: &str, total_bytes: Option<u64>) {
         let total = total_bytes.map(|bytes| format!(" ({})", output::size(bytes))).unwrap_or_default();
-        self.bar.set_message(format!("{url}{total}"));
+        self.say(&format!("{url}{total}"));
     }
 
     fn advanced(&self, _bytes: u64) {
@@ -91,13 +98,13 @@ impl Observer for Progress {
     }
 
     fn building(&self, task_id: &str) {
-        self.bar.set_message(format!("building {task_id}"));
+        self.say(&format!("building {task_id}"));
         self.bar.enable_steady_tick(std::time::Duration::from_millis(120));
         tracing::info!(task.id = task_id, "building");
     }
 
     fn shard_built(&self, task_id: &str, done: usize, shards: usize) {
-        self.bar.set_message(format!("building {task_id}: {done} of {shards} shards"));
+        self.say(&format!("building {task_id}: {done} of {shards} shards"));
     }
 
     fn built(&self, report: &TaskReport) {

@@ -8,13 +8,13 @@ use pubdata_fetch::FetchSettings;
 
 #[derive(Args)]
 pub(super) struct PublisherArgs {
-    /// A folder or URL that stands in for all publishers; may be given several times, the first that has a file wins.
+    /// Folder or URL to fetch from instead of the publishers; can be repeated, and the first one with a file wins.
     #[arg(long, value_name = "DIR|URL")]
     pub(super) mirror: Vec<String>,
     /// Contact address for publishers, sent in the User-Agent.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
-    /// Certificate authorities (PEM) to trust besides the system's, such as that of a proxy that decrypts traffic.
+    /// Certificate authorities (PEM) to trust in addition to the system's, such as that of a proxy that decrypts traffic.
     #[arg(long, env = "PUBDATA_CA", value_name = "FILE")]
     ca: Option<PathBuf>,
 }

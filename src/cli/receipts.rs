@@ -1,6 +1,7 @@
 //! `pubdata seal`, `receipt` and `verify-receipt`: what a publisher signs, and what anyone checks.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,13 +13,13 @@ use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 use pubdata_run::RunSettings;
-use pubdata_store::receipts::{Log, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
-use pubdata_store::{Manifest, Part};
+use pubdata_store::receipts::{Log, MAX_RECEIPT_BYTES, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
+use pubdata_store::{Manifest, Part, read_at_most};
 
 /// Names the publisher's key.
 #[derive(Args)]
 pub(super) struct SigningKeyArgs {
-    /// The publisher's key, from `pubdata keys signing`: what is published is sealed and logged with it.
+    /// The publisher's signing key, from `pubdata keys signing`: seals and logs what is published.
     #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
     signing_key: Option<PathBuf>,
 }
@@ -31,25 +32,25 @@ impl SigningKeyArgs {
 
 #[derive(Args)]
 pub(super) struct SealArgs {
-    /// The publisher's key, from `pubdata keys signing`.
+    /// The publisher's signing key, from `pubdata keys signing`.
     #[arg(long, env = "PUBDATA_SIGNING_KEY", value_name = "FILE")]
     signing_key: PathBuf,
-    /// The channel whose releases are sealed, and whose log is continued.
+    /// Channel whose releases are sealed and logged.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// What the key of before is verified with, which this one takes the place of.
+    /// Verification key of the signing key that this one replaces.
     #[arg(long, value_name = "KEY")]
     continues: Option<String>,
 }
 
 #[derive(Args)]
 pub(super) struct ReceiptArgs {
-    /// A record such as geo.zcta_metric:2023:90210:population; of one that is not there, its absence is shown.
+    /// Record such as geo.zcta_metric:2023:90210:population; if it does not exist, the receipt proves its absence.
     record: String,
     /// A release other than the channel's.
     #[arg(long)]
     release: Option<String>,
-    /// The channel whose log the receipt ends in.
+    /// Channel whose log the receipt refers to.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }
@@ -58,10 +59,13 @@ pub(super) struct ReceiptArgs {
 pub(super) struct VerifyReceiptArgs {
     /// The receipt: a file, or - for standard input.
     file: PathBuf,
-    /// The key of the publisher's log, name+hash+base64, or a file that has it.
+    /// Verification key of the publisher's log, name+hash+base64, or a file that contains it.
     #[arg(long)]
     key: String,
 }
+
+/// Largest file with a key.
+const MOST_KEY_BYTES: u64 = 64 << 10;
 
 /// What a seal did.
 #[derive(Debug)]
@@ -74,7 +78,7 @@ struct Sealed {
 }
 
 fn read_key(path: &Path) -> Result<SigningKey> {
-    SigningKey::parse(&std::fs::read_to_string(path).at("read", path)?).map_err(|error| error.context(path.display().to_string()))
+    SigningKey::parse(&key_text(path)?).map_err(|error| error.context(path.display().to_string()))
 }
 
 /// Seals the releases of a channel that are not logged yet, in the order in which it pointed at them, and logs them. Roots of parts are taken from
@@ -147,10 +151,10 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
         let document = serde_json::json!({ "log": log, "size": size, "release_id": release_id, "records_root": records_root, "key": verifier.to_string() });
         output::document("seal", &document);
     } else {
-        anstream::println!("release   {}", output::bold(&sealed.release_id));
-        anstream::println!("records   {}", sealed.records_root);
-        anstream::println!("log       {}, {} releases", sealed.log, output::grouped(sealed.size));
-        anstream::println!("key       {}", sealed.verifier);
+        output::print_line!("release   {}", output::bold(&sealed.release_id));
+        output::print_line!("records   {}", sealed.records_root);
+        output::print_line!("log       {}, {} releases", sealed.log, output::grouped(sealed.size));
+        output::print_line!("key       {}", sealed.verifier);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -169,7 +173,7 @@ pub(super) async fn receipt(global: &Global, arguments: &ReceiptArgs) -> Result<
         Error::store(format!("release {release} is not sealed, or not in the log of channel `{channel}`"))
             .hint(format!("the publisher seals the releases that the channel pointed at: `pubdata seal --channel {channel} --signing-key FILE`"))
     };
-    anstream::println!("{}", serde_json::to_string_pretty(&receipt.ok_or_else(not_sealed)?).expect("a receipt is plain data"));
+    output::json(&receipt.ok_or_else(not_sealed)?);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -184,23 +188,35 @@ async fn part_with<'m>(settings: &RunSettings, manifest: &'m Manifest, record_id
     Ok(None)
 }
 
+/// Reads the beginning of a file that somebody may have sent: one byte more than it may have, by which who parses it knows that it is too long.
+fn beginning(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_RECEIPT_BYTES as u64 + 1).read_to_end(&mut bytes).at("read", path)?;
+    } else {
+        File::open(path).and_then(|file| file.take(MAX_RECEIPT_BYTES as u64 + 1).read_to_end(&mut bytes)).at("read", path)?;
+    }
+    Ok(bytes)
+}
+
+/// Reads the file of a key.
+fn key_text(path: &Path) -> Result<String> {
+    let bytes = File::open(path).and_then(|file| read_at_most(file, MOST_KEY_BYTES)).at("read", path)?;
+    String::from_utf8(bytes).map_err(|_| Error::config(format!("{} is no key: it is no text", path.display())))
+}
+
 /// A key to verify with: its text, or a file that has it.
 pub(super) fn verifier_key(text: &str) -> Result<VerifierKey> {
-    match std::fs::read_to_string(text) {
+    match key_text(Path::new(text)) {
         Ok(of_file) => VerifierKey::parse(&of_file),
         // A key has two; a path that cannot be read seldom does.
         Err(_) if text.matches('+').count() >= 2 => VerifierKey::parse(text),
-        Err(error) => Err(error).at("read", Path::new(text)),
+        Err(error) => Err(error),
     }
 }
 
 pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> Result<ExitCode> {
-    let mut text = Vec::new();
-    if arguments.file == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut text).at("read", &arguments.file)?;
-    } else {
-        text = std::fs::read(&arguments.file).at("read", &arguments.file)?;
-    }
+    let text = beginning(&arguments.file)?;
     let key = verifier_key(&arguments.key)?;
     let verdict = Receipt::parse(&text)?.verify(&key);
     if global.json {
@@ -213,11 +229,11 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
             let is_there = if proven.is_present { "is in" } else { "is not in" };
             // Whoever asked chose the id of what is not there: it could end the line, or be a sentence of its own.
             let record_id = proven.record_id.escape_default();
-            anstream::println!("{}: \"{record_id}\" {is_there} release {}", output::bold("valid"), proven.release_id);
-            anstream::println!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
-            anstream::println!("manifest  {}", proven.manifest_sha256);
+            output::print_line!("{}: \"{record_id}\" {is_there} release {}", output::bold("valid"), proven.release_id);
+            output::print_line!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
+            output::print_line!("manifest  {}", proven.manifest_sha256);
         }
-        Err(reason) => anstream::println!("{}: {}", output::bold("not valid"), reason.escape_debug()),
+        Err(reason) => output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug()),
     }
     Ok(ExitCode::from(u8::from(verdict.is_err())))
 }

@@ -1,15 +1,17 @@
 //! A release on one page: who made it and when, its datasets, its builds, and what is the matter with them.
 
 use super::output;
+use pubdata_core::provenance::Snapshot;
 use pubdata_store::Manifest;
 
 /// Prints the page. `channels` point at the release.
 pub(super) fn print(manifest: &Manifest, channels: &[String]) {
     let samples = if manifest.is_sample { ", made from samples" } else { "" };
-    anstream::println!("release    {} published {}{samples}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
-    anstream::println!("channels   {}", if channels.is_empty() { "none points at it".to_owned() } else { channels.join(", ") });
-    anstream::println!("made by    pubdata {}, run {}", manifest.pubdata_version, manifest.run_id);
-    anstream::println!("carries    {}\n", declarations(manifest));
+    output::print_line!("release    {} published {}{samples}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
+    output::print_line!("channels   {}", if channels.is_empty() { "none points at it".to_owned() } else { channels.join(", ") });
+    output::print_line!("made by    pubdata {}, run {}", manifest.pubdata_version, manifest.run_id);
+    output::print_line!("carries    {}", declarations(manifest));
+    output::print_line!();
     let mut rows = vec![["DATASET", "SCHEMA", "ROWS", "PARTS", "SIZE", "QUARANTINED"].map(str::to_owned).to_vec()];
     for (dataset_id, dataset) in &manifest.datasets {
         let quarantined: u64 = manifest.quarantined(dataset_id).values().sum();
@@ -23,7 +25,7 @@ pub(super) fn print(manifest: &Manifest, channels: &[String]) {
         ]);
     }
     output::table(&rows);
-    anstream::println!();
+    output::print_line!();
     let mut rows = vec![["BUILD", "CODE", "FILES", "NEWEST", "BUILT", "STATE"].map(str::to_owned).to_vec()];
     for (task_id, task) in &manifest.tasks {
         let state = match (task.is_stale, task.stale_reason.as_deref()) {
@@ -34,13 +36,13 @@ pub(super) fn print(manifest: &Manifest, channels: &[String]) {
             task_id.clone(),
             task.code_version.clone(),
             output::grouped(task.inputs.len() as u64),
-            task.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
+            task.inputs.iter().filter_map(Snapshot::day).max().map_or_else(String::new, |day| day.to_string()),
             output::to_seconds(&task.built_at),
             state,
         ]);
     }
     output::table(&rows);
-    anstream::println!("\n{}", output::dim("--json shows the whole manifest, with every file, part and digest"));
+    output::print_paragraph!("{}", output::dim("--json shows the whole manifest, with every file, part and digest"));
 }
 
 /// Of which builds the release has what they were made with.

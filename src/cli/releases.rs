@@ -21,7 +21,7 @@ pub(super) struct ReleasesArgs {
 
 #[derive(Subcommand)]
 enum ReleasesCommand {
-    /// Lists the releases that are kept, newest first.
+    /// Lists the retained releases, newest first.
     List,
     /// Shows a release on one page; with --json its whole manifest.
     Show {
@@ -39,11 +39,11 @@ enum ReleasesCommand {
         /// The file to write; `-` is standard output.
         #[arg(long, default_value = "-", value_name = "FILE.sql")]
         output: PathBuf,
-        /// The release's folder as DuckDB is to find it, in place of where it is: another mount, a copy, `.`, or an address.
+        /// Path of the release's folder for DuckDB, if it is not its own: another mount, a copy, `.`, or a URL.
         #[arg(long, value_name = "PLACE")]
         location: Option<String>,
     },
-    /// Says which records changed between two releases, and whether source, declaration or code caused it.
+    /// Shows which records changed between two releases, and whether source, declaration or code caused it.
     Diff {
         /// The earlier release.
         from: String,
@@ -51,18 +51,18 @@ enum ReleasesCommand {
         to: Option<String>,
         #[arg(long, default_value = "nightly")]
         channel: String,
-        /// Records to show of each dataset and kind of change.
+        /// Records to show for each dataset and kind of change.
         #[arg(long, default_value_t = 5)]
         examples: usize,
-        /// Compares this dataset only; may be given several times.
+        /// Compares this dataset only; can be repeated.
         #[arg(long = "dataset", value_name = "DATASET")]
         datasets: Vec<String>,
-        /// Says of each record what changed it: source bytes, declaration, contract or code. Where more than one of them is another, the build is
-        /// made again with them exchanged one by one: so many times less one.
+        /// Attributes each change to source bytes, declaration, contract or code. If several changed, rebuilds with one input changed at a time
+        /// (one rebuild fewer than inputs).
         #[arg(long)]
         why: bool,
     },
-    /// Points one channel at what another points at.
+    /// Points one channel at the release of another.
     Promote {
         #[arg(long, default_value = "nightly")]
         from: String,
@@ -72,7 +72,7 @@ enum ReleasesCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Points a channel at an earlier release: the one before, or the one given.
+    /// Points a channel at an earlier release: by default the one before.
     Rollback {
         #[arg(long, default_value = "nightly")]
         channel: String,
@@ -82,15 +82,15 @@ enum ReleasesCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Deletes old releases; what a channel points at always stays.
+    /// Deletes old releases; never the release that a channel points at.
     Prune {
         /// Releases to keep of each channel's history.
         #[arg(long, default_value_t = 7)]
         keep: usize,
-        /// Also deletes snapshots that no kept release was made from, except the newest of each URL; of a --store also copies that no plan names.
+        /// Also deletes snapshots that no retained release was built from, except the newest of each URL; in a --store also copies that no plan names.
         #[arg(long)]
         snapshots: bool,
-        /// Says what would be deleted, and changes nothing.
+        /// Shows what would be deleted, and changes nothing.
         #[arg(long)]
         dry_run: bool,
     },
@@ -124,7 +124,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let location = location.clone().unwrap_or_else(|| settings.releases.location(&manifest.release_id));
             let script = publish::duckdb_views(&manifest, &settings.declarations.contracts, &location)?;
             if output.as_os_str() == "-" {
-                anstream::print!("{script}");
+                output::text(&script);
             } else {
                 store::write_file(&std::path::absolute(output).at("find", output)?, script.as_bytes())?;
             }
@@ -224,14 +224,14 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
     match outcome {
         Move::Unchanged => {
             let release = from.map_or("it", ReleaseId::as_str);
-            anstream::println!("nothing was changed: channel {channel} points at {release} already");
+            output::print_line!("nothing was changed: channel {channel} points at {release} already");
         }
         Move::Planned(planned) => {
             let now = from.map_or_else(|| "nothing".to_owned(), ToString::to_string);
-            anstream::println!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
-            anstream::println!("{NOTHING_CHANGED}");
+            output::print_line!("channel {channel} would point at {}; it points at {now}", output::bold(planned.release_id.as_str()));
+            output::print_line!("{NOTHING_CHANGED}");
         }
-        Move::Made(entry) => anstream::println!("channel {channel} → {} (generation {})", output::bold(entry.release_id.as_str()), entry.generation),
+        Move::Made(entry) => output::print_line!("channel {channel} → {} (generation {})", output::bold(entry.release_id.as_str()), entry.generation),
     }
 }
 
@@ -253,14 +253,14 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
         output::size(bytes)
     );
     if !is_dry_run {
-        return anstream::println!("deleted {counts}");
+        return output::print_line!("deleted {counts}");
     }
-    releases.iter().for_each(|release_id| anstream::println!("would delete release {release_id}"));
-    incomplete.iter().for_each(|release_id| anstream::println!("would delete {release_id}, which was never finished"));
-    placed.iter().for_each(|name| anstream::println!("would delete {name}"));
-    paths.iter().for_each(|path| anstream::println!("would delete snapshot {path}"));
-    anstream::println!("would delete {counts}");
-    anstream::println!("{NOTHING_CHANGED}");
+    releases.iter().for_each(|release_id| output::print_line!("would delete release {release_id}"));
+    incomplete.iter().for_each(|release_id| output::print_line!("would delete {release_id}, which was never finished"));
+    placed.iter().for_each(|name| output::print_line!("would delete {name}"));
+    paths.iter().for_each(|path| output::print_line!("would delete snapshot {path}"));
+    output::print_line!("would delete {counts}");
+    output::print_line!("{NOTHING_CHANGED}");
 }
 
 /// The channels that point at a release.
@@ -275,12 +275,13 @@ async fn pointing_at(settings: &RunSettings, release_id: &ReleaseId) -> Result<V
 }
 
 fn print_diff(diff: &ReleaseDiff) {
-    anstream::println!("{} → {}\n", diff.from, output::bold(diff.to.as_str()));
+    output::print_line!("{} → {}", diff.from, output::bold(diff.to.as_str()));
+    output::print_line!();
     for (task_id, causes) in &diff.causes {
-        anstream::println!("{}", output::bold(task_id));
-        causes.iter().for_each(|cause| anstream::println!("  {}", words_of(cause)));
+        output::print_line!("{}", output::bold(task_id));
+        causes.iter().for_each(|cause| output::print_line!("  {}", words_of(cause)));
     }
-    anstream::println!();
+    output::print_line!();
     let mut rows = vec![["DATASET", "ADDED", "REMOVED", "CHANGED", "ONLY PROVENANCE", "UNCHANGED"].map(str::to_owned).to_vec()];
     for (dataset_id, dataset) in &diff.datasets {
         let counts = [dataset.added, dataset.removed, dataset.changed, dataset.provenance_only, dataset.unchanged];
@@ -289,14 +290,14 @@ fn print_diff(diff: &ReleaseDiff) {
     output::table(&rows);
     print_why(diff);
     for example in diff.datasets.values().flat_map(|dataset| &dataset.examples) {
-        anstream::println!("\n{:?} {}", example.change, output::bold(&example.record_id));
+        output::print_paragraph!("{:?} {}", example.change, output::bold(&example.record_id));
         if let Some(RecordWhy { causes, urls }) = &example.why {
             let urls: String = urls.iter().map(|url| format!(" {url}")).collect();
-            anstream::println!("  why: {}{urls}", words_of_causes(causes));
+            output::print_line!("  why: {}{urls}", words_of_causes(causes));
         }
         for column in &example.columns {
             let show = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".to_owned());
-            anstream::println!("  {}: {} → {}", column.column, show(&column.from), show(&column.to));
+            output::print_line!("  {}: {} → {}", column.column, show(&column.from), show(&column.to));
         }
     }
 }
@@ -311,10 +312,10 @@ fn print_why(diff: &ReleaseDiff) {
         }
     }
     if rows.len() > 1 {
-        anstream::println!();
+        output::print_line!();
         output::table(&rows);
     }
-    diff.not_told_apart.iter().flatten().for_each(|(task_id, reason)| anstream::println!("\n{}: not told apart: {reason}", output::bold(task_id)));
+    diff.not_told_apart.iter().flatten().for_each(|(task_id, reason)| output::print_paragraph!("{}: not told apart: {reason}", output::bold(task_id)));
 }
 
 /// `source bytes and declaration`, each of which changed a record; `code or source bytes`, of which one did, or both.

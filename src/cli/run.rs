@@ -21,14 +21,14 @@ use pubdata_store::{self as store, LedgerEntry};
 /// Where files come from and what to work on.
 #[derive(Args)]
 pub(super) struct SourceArgs {
-    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); everything when none is given.
+    /// Pipelines (census.acs5), families (census), datasets (geo.school) or tasks (census.acs5/vintage=2023); default: everything.
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
-    /// Longest time for the files of one pipeline, after which the others go on without it.
+    /// Time limit for the files of one pipeline; the run then continues without it.
     #[arg(long, env = "PUBDATA_FETCH_MINUTES", value_name = "MINUTES", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     fetch_minutes: u32,
-    /// The channel to compare with and to move.
+    /// Channel to compare with and to update.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }
@@ -40,10 +40,10 @@ pub(super) struct PlanArgs {
     /// Uses the snapshots that are there and asks no publisher.
     #[arg(long)]
     offline: bool,
-    /// Puts plan and snapshots into the store, for `pubdata task` on other machines and `pubdata commit`; prints the plan's address.
+    /// Writes plan and snapshots to the store, for `pubdata task` on other machines and `pubdata commit`; prints the plan's URL.
     #[arg(long)]
     write: bool,
-    /// With --write: builds again even when nothing changed.
+    /// With --write: rebuilds even if nothing changed.
     #[arg(long, requires = "write")]
     force: bool,
 }
@@ -64,11 +64,11 @@ pub(super) struct RunArgs {
     /// Uses the snapshots that are there and asks no publisher.
     #[arg(long)]
     offline: bool,
-    /// Builds again even when nothing changed.
+    /// Rebuilds even if nothing changed.
     #[arg(long)]
     force: bool,
-    /// Takes what a rule says of a task as it is, in this run, as in permit.nashville:shrink; may be given several times. `pubdata status`
-    /// shows what to give, `pubdata accept` does it for more runs than one.
+    /// Accepts for this run what a rule blocks, as in permit.nashville:shrink; can be repeated. `pubdata status` shows the value;
+    /// `pubdata accept` does this for several runs.
     #[arg(long, value_name = "TASK:RULE")]
     accept: Vec<String>,
     #[command(flatten)]
@@ -82,10 +82,10 @@ pub(super) struct RunArgs {
 /// How much is printed of a run.
 #[derive(Args)]
 pub(super) struct ExtentArgs {
-    /// Prints only what needs a person, and nothing when all is well: for cron.
+    /// Prints only what needs attention, and nothing if all is well: for cron.
     #[arg(long, conflicts_with = "verbose")]
     pub(super) quiet: bool,
-    /// Prints every task and what became of each source's rows.
+    /// Prints every task and what happened to each source's rows.
     #[arg(long)]
     verbose: bool,
 }
@@ -244,17 +244,19 @@ fn print_plan(global: &Global, written: &WrittenPlan) {
     let units: usize = written.work.iter().map(|work| work.units.len()).sum();
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
     let places = global.places();
-    anstream::println!("\n{} {}", output::bold("plan"), written.plan);
-    anstream::println!("{inputs} files to split, {units} units to build in {} tasks:\n", written.work.len());
+    output::print_paragraph!("{} {}", output::bold("plan"), written.plan);
+    output::print_line!("{inputs} files to split, {units} units to build in {} tasks:", written.work.len());
+    output::print_line!();
     if inputs > 0 {
-        anstream::println!("  pubdata {places}task split --plan {} --share 0/1", written.plan);
+        output::print_line!("  pubdata {places}task split --plan {} --share 0/1", written.plan);
     }
     if units > 0 {
-        anstream::println!("  pubdata {places}task build --plan {} --share 0/1", written.plan);
+        output::print_line!("  pubdata {places}task build --plan {} --share 0/1", written.plan);
     }
-    anstream::println!("  pubdata {places}commit --plan {}\n", written.plan);
+    output::print_line!("  pubdata {places}commit --plan {}", written.plan);
+    output::print_line!();
     if units > 0 {
-        anstream::println!(
+        output::print_line!(
             "{}",
             output::dim("with 0/2 and 1/2 in place of 0/1, two machines do half each: all shares of split, then all of build, then commit")
         );
@@ -278,7 +280,7 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     if arguments.quiet {
         if u8::from(report.exit_code) != 0 {
             super::attention::print(global, &attention, Extent::Short);
-            anstream::println!("exit {}; `pubdata status` shows this again", u8::from(report.exit_code));
+            output::print_line!("exit {}; `pubdata status` shows this again", u8::from(report.exit_code));
         }
         return;
     }
@@ -288,14 +290,14 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
         print_tasks(&told);
         report.tasks.iter().for_each(print_details);
     }
-    anstream::println!();
+    output::print_line!();
     super::attention::print(global, &attention, if arguments.verbose { Extent::Full } else { Extent::Short });
     let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
     let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
     let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
-    anstream::println!("{} tasks: {counts}; {} rows built, {} set aside", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
+    output::print_line!("{} tasks: {counts}; {} rows built, {} quarantined", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
-    anstream::println!(
+    output::print_line!(
         "sources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",
         count("new"),
         count("unchanged"),
@@ -305,9 +307,9 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     let sample = if report.is_sample { " (built from samples: row floors do not apply)" } else { "" };
     match &report.release_id {
         Some(release_id) => {
-            anstream::println!("{} {} on channel {}{sample}", output::coloured(report.outcome), output::bold(release_id.as_str()), report.channel);
+            output::print_line!("{} {} on channel {}{sample}", output::coloured(report.outcome), output::bold(release_id.as_str()), report.channel);
         }
-        None => anstream::println!("nothing could be published: no task has a build, now or from before"),
+        None => output::print_line!("nothing could be published: no task has a build, now or from before"),
     }
 }
 
@@ -330,24 +332,24 @@ fn print_details(task: &TaskReport) {
     let is_not_renewed = matches!(task.outcome, "blocked" | "missing");
     let has_counts = task.source_rows.values().any(|rows| rows.records < rows.read) || !task.quarantined.is_empty() || !task.warnings.is_empty();
     if !is_not_renewed && (has_counts || task.subjects.is_some() || !task.notes.is_empty()) {
-        anstream::println!("\n{} {}", output::coloured(task.outcome), task.task_id);
+        output::print_paragraph!("{} {}", output::coloured(task.outcome), task.task_id);
     }
     if let Some(subjects) = task.subjects {
-        anstream::println!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
+        output::print_line!("  {} built, {} carried over", output::grouped(subjects.built as u64), output::grouped(subjects.carried as u64));
     }
     for (source_id, rows) in task.source_rows.iter().filter(|(_, rows)| rows.records < rows.read) {
-        anstream::println!("  {source_id}: {}", output::source_rows(rows));
+        output::print_line!("  {source_id}: {}", output::source_rows(rows));
     }
     for (dataset_id, rules) in &task.quarantined {
         let rules: Vec<String> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
-        anstream::println!("  quarantined in {dataset_id}: {}", rules.join(", "));
+        output::print_line!("  quarantined in {dataset_id}: {}", rules.join(", "));
     }
     for (dataset_id, codes) in &task.warnings {
         let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        anstream::println!("  warnings in {dataset_id}: {}", codes.join(", "));
+        output::print_line!("  warnings in {dataset_id}: {}", codes.join(", "));
     }
     if task.outcome == "not_published" {
-        task.reasons.iter().for_each(|reason| anstream::println!("  {reason}"));
+        task.reasons.iter().for_each(|reason| output::print_line!("  {reason}"));
     }
-    task.notes.iter().for_each(|note| anstream::println!("  note: {note}"));
+    task.notes.iter().for_each(|note| output::print_line!("  note: {note}"));
 }

@@ -35,7 +35,7 @@ pub(super) fn schema(global: &Global, arguments: &SchemaArgs) -> Result<ExitCode
     let contracts = || global.declarations().map(|declarations| declarations.contracts);
     match &arguments.command {
         SchemaCommand::Dictionary if global.json => output::document("contracts", &serde_json::json!({ "contracts": contracts()? })),
-        SchemaCommand::Dictionary => anstream::print!("{}", data_dictionary(&contracts()?)),
+        SchemaCommand::Dictionary => output::text(&data_dictionary(&contracts()?)),
         SchemaCommand::Show { dataset_id } => {
             let contracts = contracts()?;
             let contract = contracts.get(dataset_id).ok_or_else(|| unknown("dataset", dataset_id, contracts.keys().map(String::as_str)))?;

@@ -19,67 +19,67 @@ pub(super) struct ServeArgs {
     /// Address of the API.
     #[arg(long, env = "PUBDATA_BIND", default_value = "127.0.0.1:8080", value_parser = address, value_name = "ADDRESS:PORT")]
     bind: SocketAddr,
-    /// The channel that is served; a new release on it is taken up without a restart.
+    /// Channel to serve; a new release on it is loaded without a restart.
     #[arg(long, default_value = "nightly")]
     channel: String,
-    /// Certificate chain, PEM; with --tls-key the server speaks HTTPS.
+    /// Certificate chain (PEM); enables HTTPS together with --tls-key.
     #[arg(long, env = "PUBDATA_TLS_CERT", requires = "tls_key", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// Private key, PEM.
+    /// Private key (PEM).
     #[arg(long, env = "PUBDATA_TLS_KEY", requires = "tls_cert", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// A proxy in front ends TLS: plain HTTP may then be bound to any address.
+    /// A proxy in front terminates TLS: allows plain HTTP on any address.
     #[arg(long, env = "PUBDATA_BEHIND_PROXY")]
     behind_proxy: bool,
-    /// How many proxies, one behind the other, may be believed about where a request comes from (X-Forwarded-For, counted from the right).
+    /// Number of trusted proxies in a row (entries of X-Forwarded-For, counted from the right).
     #[arg(long, env = "PUBDATA_TRUSTED_HOPS", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16), value_name = "N")]
     trusted_hops: u8,
-    /// Open connections at most; fewer where the system gives fewer descriptors. When all are taken, the one that has waited longest for a request is closed.
+    /// Maximum number of open connections; lower if the system allows fewer descriptors. At the limit, the connection that has waited longest for its client is closed.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(16..=1_000_000), value_name = "N")]
     max_connections: u32,
-    /// Of those, connections from one address, or one IPv6 network of 64 bits; not from this machine, and not with --behind-proxy.
+    /// Maximum number of connections from one address or IPv6 /64 network; does not apply to this machine or with --behind-proxy.
     #[arg(long, env = "PUBDATA_MAX_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1_000_000), value_name = "N")]
     max_connections_per_address: u32,
-    /// Seconds in which a client must have shaken hands, and in which each head of a request must have come.
+    /// Timeout for the TLS handshake and for request headers.
     #[arg(long, env = "PUBDATA_HEAD_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
     head_seconds: u16,
-    /// Seconds after which a connection is closed on which the client takes nothing of what it is sent.
+    /// Timeout after which a connection is closed if the client reads nothing of a response.
     #[arg(long, env = "PUBDATA_WRITE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=600), value_name = "SECONDS")]
     write_seconds: u16,
-    /// Mebibytes of answers that may wait to be taken, all clients together; one client has a quarter.
+    /// Maximum unread response data of all clients together; one client may have a quarter.
     #[arg(long, env = "PUBDATA_MAX_IN_FLIGHT_MB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=65_536), value_name = "MIB")]
     max_in_flight_mb: u32,
-    /// Gibibytes of parts of a bucket (--store) that are kept in HOME/state/parts; those of a release are fetched before it is served, as many as fit.
+    /// Size of the cache in HOME/state/parts for parts of a bucket (--store); as many parts as fit are fetched before a release is served.
     #[arg(long, env = "PUBDATA_DISK_CACHE_GB", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000_000), value_name = "GIB")]
     disk_cache_gb: u32,
-    /// A Redis or Valkey server in which all servers of a store count the requests of each client together, such as redis://10.0.0.5:6379.
+    /// Redis or Valkey server for rate limits shared by all servers of a store, such as redis://10.0.0.5:6379.
     #[arg(long, env = "PUBDATA_LIMITS", hide_env_values = true, value_name = "URL")]
     limits: Option<String>,
-    /// While that server is away: `open`, each server counts by itself; `closed`, requests are refused.
+    /// If that server is unavailable: `open`, each server counts by itself; `closed`, requests are refused.
     #[arg(long, env = "PUBDATA_LIMITS_WHEN_AWAY", default_value = "open", value_parser = ["open", "closed"], value_name = "WORD")]
     limits_when_away: String,
-    /// Publishers' files over /v1/snapshots: `public` hands those out to keys that may be shown as they are, and others to keys with the scope `admin`.
+    /// Downloads of publishers' files from /v1/snapshots: with `public`, keys get the files without personal data, and keys with the scope `admin` get all.
     #[arg(long, env = "PUBDATA_SNAPSHOTS", default_value = "off", value_parser = ["off", "public"], value_name = "WORD")]
     snapshots: String,
-    /// Address of /metrics; without one it is on the API's address when that is loopback and no proxy is in front.
+    /// Address of /metrics; default: the API's address, if that is loopback and no proxy is in front.
     #[arg(long, env = "PUBDATA_METRICS_BIND", value_parser = address, value_name = "ADDRESS:PORT")]
     metrics_bind: Option<SocketAddr>,
-    /// Address that callers use, such as https://data.example.org, for links in answers.
+    /// URL that clients use, such as https://data.example.org: for links in responses, and as an accepted host name, besides localhost, of pages on loopback.
     #[arg(long, env = "PUBDATA_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
-    /// Whom to write to about what is served, for catalogs: an e-mail address, after a name or alone.
+    /// Contact for data catalogs: an e-mail address, with or without a name before it.
     #[arg(long, env = "PUBDATA_CONTACT", value_name = "ADDRESS")]
     contact: Option<String>,
-    /// Web origins that scripts may call from; `*` is any.
+    /// Web origins allowed to call the API (CORS); `*` allows any.
     #[arg(long, env = "PUBDATA_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN")]
     cors_origin: Vec<String>,
-    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`. On this machine's own address everyone, elsewhere holders of a key.
+    /// Who may see the pages: `public`, everyone; `keyed`, holders of a key; `off`, nobody. Default: `public` on a loopback address, else `keyed`.
     #[arg(long, env = "PUBDATA_PAGES", value_parser = ["public", "keyed", "off"], value_name = "WHO")]
     pages: Option<String>,
-    /// Folder with templates of pages that come before those that are built in, by name.
+    /// Folder with page templates that override the built-in ones by name.
     #[arg(long, env = "PUBDATA_TEMPLATES", value_name = "DIR")]
     templates: Option<PathBuf>,
-    /// Seconds between two looks at the channel.
+    /// Seconds between checks for a new release.
     #[arg(long, default_value_t = 2.0, value_name = "SECONDS")]
     poll_seconds: f64,
 }

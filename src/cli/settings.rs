@@ -13,7 +13,7 @@ use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_core::pipeline::nearest;
 use pubdata_run::{self as run, Chosen};
-use pubdata_store::SETTINGS_FILE;
+use pubdata_store::{SETTINGS_FILE, open_file};
 
 /// Flags that are said for one command and not for every night.
 const SAID_ONCE: [&str; 17] = [
@@ -45,9 +45,9 @@ const SECRET: [&str; 4] = ["webhook", "heartbeat", "openlineage_url", "api_key"]
 const AFTER_HELP: &str = "\
 HOME/pubdata.toml, an example:
 
-  pipelines = [\"census\", \"sec\", \"permit.*\"]   # what runs every night; everything without it
-  disabled = [\"permit.nashville\"]               # what of that does not
-  optional = [\"license.az_roc\"]                 # missing or late they decide no exit code
+  pipelines = [\"census\", \"sec\", \"permit.*\"]   # what runs every night; default: everything
+  disabled = [\"permit.nashville\"]               # exceptions from `pipelines`
+  optional = [\"license.az_roc\"]                 # do not affect the exit code if missing or late
   contact = \"data@example.org\"                  # a flag of several commands, for all of them
 
   [run]
@@ -56,13 +56,13 @@ HOME/pubdata.toml, an example:
   [serve]
   bind = \"127.0.0.1:9000\"
 
-Every long flag has its key, with `_` for `-`. A relative path is one in the home. A flag comes before \
-the environment, that before the file, and the file before the default.";
+Every long flag has a key, with `_` for `-`. Relative paths are relative to the home. A flag overrides \
+the environment, which overrides the file, which overrides the default.";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct SettingsArgs {
-    /// Shows defaults too.
+    /// Also shows defaults.
     #[arg(long)]
     all: bool,
 }
@@ -96,7 +96,7 @@ impl SettingsFile {
     /// `Config`, naming the file and the key, when it is no TOML or has a key that is no flag; `Store`, when it cannot be read.
     pub(super) fn read(home: &Path, command: &Command) -> Result<Self> {
         let path = home.join(SETTINGS_FILE);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match open_file(&path).and_then(std::io::read_to_string) {
             Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
                 return Ok(Self { path, ..Self::default() });
             }
@@ -220,7 +220,7 @@ pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Comm
         return Ok(ExitCode::SUCCESS);
     }
     let is_there = if file.path.is_file() { "" } else { " (not there)" };
-    anstream::println!("{}{is_there}", file.path.display());
+    output::print_line!("{}{is_there}", file.path.display());
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     for setting in settings {
         let name = setting.command.map_or_else(|| setting.name.clone(), |command| format!("[{command}] {}", setting.name));

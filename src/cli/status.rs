@@ -12,6 +12,7 @@ use super::attention::Extent;
 use super::{Global, output};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
+use pubdata_core::provenance::Snapshot;
 use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
 use pubdata_serve::{freshness_of, freshness_of_task};
 use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
@@ -24,7 +25,7 @@ pub(super) struct StatusArgs {
     /// Runs to show, newest first.
     #[arg(long, default_value_t = 5)]
     runs: usize,
-    /// Shows datasets, tasks, and what became of every row of their sources.
+    /// Shows datasets, tasks, and what happened to every row of their sources.
     #[arg(long)]
     verbose: bool,
 }
@@ -60,25 +61,26 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
     super::attention::print(global, &attention, extent);
     if attention.is_empty() && !tasks.iter().any(|task| task.outcome == "never_run") {
-        anstream::println!("nothing needs a person\n");
+        output::print_line!("nothing needs a person");
+        output::print_line!();
     }
     let others_with_release = if manifest.is_none() { settings.releases.channels().await? } else { Vec::new() };
     match (&manifest, runs.first()) {
         (Some(manifest), _) => print_summary(manifest, &arguments.channel),
         (None, _) if !others_with_release.is_empty() => {
-            anstream::println!("channel {} has no release; there are: {}", arguments.channel, others_with_release.join(", "));
+            output::print_line!("channel {} has no release; there are: {}", arguments.channel, others_with_release.join(", "));
         }
-        (None, Some(_)) => anstream::println!("channel {} has no release: no run could publish anything yet", arguments.channel),
-        (None, None) => anstream::println!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
+        (None, Some(_)) => output::print_line!("channel {} has no release: no run could publish anything yet", arguments.channel),
+        (None, None) => output::print_line!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
-    anstream::println!("\n{} tasks: {}", tasks.len(), super::attention::counts(tasks.iter().map(|task| task.outcome)));
+    output::print_paragraph!("{} tasks: {}", tasks.len(), super::attention::counts(tasks.iter().map(|task| task.outcome)));
     let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome == "never_run").map(|task| task.task_id.as_str()).collect();
     if !untried.is_empty() {
-        anstream::println!("no run has tried: {}", names(&untried, extent));
+        output::print_line!("no run has tried: {}", names(&untried, extent));
     }
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
-        anstream::println!("in the release and not chosen to run (`pubdata settings`): {}", names(&others, extent));
+        output::print_line!("in the release and not chosen to run (`pubdata settings`): {}", names(&others, extent));
     }
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
@@ -87,11 +89,11 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         |file: &&FileByHand| arguments.verbose || file.imported_on.is_some() || file.source_date.is_none() || file.due.is_some_and(|due| due <= today());
     print_by_hand(by_hand.iter().filter(is_shown));
     if is_running {
-        anstream::println!("\na run is under way");
+        output::print_paragraph!("a run is under way");
     }
     print_runs(shown_runs);
     if !arguments.verbose {
-        anstream::println!("\n{}", output::dim("--verbose shows datasets, tasks and what became of every row; --json all of it for machines"));
+        output::print_paragraph!("{}", output::dim("--verbose shows datasets, tasks and what became of every row; --json all of it for machines"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -152,12 +154,12 @@ fn run_line(run: &LedgerEntry) -> serde_json::Value {
 }
 
 fn print_summary(manifest: &Manifest, channel: &str) {
-    anstream::println!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
+    output::print_line!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
     let rows: u64 = manifest.datasets.keys().map(|dataset_id| manifest.rows(dataset_id)).sum();
     let size = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum();
-    anstream::println!("{} datasets, {} rows, {}", manifest.datasets.len(), output::grouped(rows), output::size(size));
+    output::print_line!("{} datasets, {} rows, {}", manifest.datasets.len(), output::grouped(rows), output::size(size));
     if manifest.is_sample {
-        anstream::println!("built from samples: row floors do not apply");
+        output::print_line!("built from samples: row floors do not apply");
     }
 }
 
@@ -172,7 +174,7 @@ fn next_edition(manifest: &Manifest, task_id: &str) -> String {
 }
 
 fn print_release(manifest: &Manifest) {
-    anstream::println!();
+    output::print_line!();
     let mut rows = vec![vec!["DATASET".into(), "ROWS".into(), "QUARANTINED".into(), "PARTS".into(), "SIZE".into()]];
     for (dataset_id, dataset) in &manifest.datasets {
         rows.push(vec![
@@ -184,13 +186,13 @@ fn print_release(manifest: &Manifest) {
         ]);
     }
     output::table(&rows);
-    anstream::println!();
+    output::print_line!();
     let mut rows = vec![vec!["TASK".into(), "FRESHNESS".into(), "NEWEST SOURCE".into(), "NEXT EDITION".into(), "BUILT".into()]];
     for (task_id, entry) in &manifest.tasks {
         rows.push(vec![
             task_id.clone(),
             output::coloured(freshness_of_task(manifest, task_id, today()).name()),
-            entry.inputs.iter().map(|input| input.source_date.as_str()).max().unwrap_or_default().to_owned(),
+            entry.inputs.iter().filter_map(Snapshot::day).max().map_or_else(String::new, |day| day.to_string()),
             next_edition(manifest, task_id),
             output::to_seconds(&entry.built_at),
         ]);
@@ -201,8 +203,8 @@ fn print_release(manifest: &Manifest) {
     let is_documented = |entry: &&TaskEntry| entry.layout_evidence == Some(LayoutEvidence::Documented);
     let documented: BTreeSet<&str> = manifest.tasks.values().filter(is_documented).map(|entry| entry.pipeline_id.as_str()).collect();
     if !documented.is_empty() {
-        anstream::println!(
-            "\nlayout taken from the publisher's documentation, not yet confirmed on a file: {}",
+        output::print_paragraph!(
+            "layout taken from the publisher's documentation, not yet confirmed on a file: {}",
             documented.into_iter().collect::<Vec<_>>().join(", ")
         );
     }
@@ -210,7 +212,7 @@ fn print_release(manifest: &Manifest) {
     let excerpts: BTreeMap<&String, &Evidence> = manifest.tasks.values().flat_map(|entry| &entry.evidence).filter(is_excerpt).collect();
     if !excerpts.is_empty() {
         let told: Vec<String> = excerpts.iter().map(|(source_id, evidence)| format!("{source_id} ({})", evidence.seen)).collect();
-        anstream::println!("\nlayout known from some records or an older copy: {}", told.join(", "));
+        output::print_paragraph!("layout known from some records or an older copy: {}", told.join(", "));
     }
 }
 
@@ -237,7 +239,7 @@ fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
         ]);
     }
     if rows.len() > 1 {
-        anstream::println!();
+        output::print_line!();
         output::table(&rows);
     }
 }
@@ -255,7 +257,7 @@ fn print_unknown_words(manifest: &Manifest) {
         }
     }
     if rows.len() > 1 {
-        anstream::println!();
+        output::print_line!();
         output::table(&rows);
     }
 }
@@ -275,7 +277,7 @@ fn print_source_rows(manifest: &Manifest) {
         }
     }
     if rows.len() > 1 {
-        anstream::println!();
+        output::print_line!();
         output::table(&rows);
     }
 }
@@ -284,7 +286,7 @@ fn print_runs(runs: &[LedgerEntry]) {
     if runs.is_empty() {
         return;
     }
-    anstream::println!();
+    output::print_line!();
     let mut rows = vec![vec!["RUN".into(), "ENDED".into(), "EXIT".into(), "OUTCOME".into(), "RELEASE".into()]];
     for run in runs {
         let release = run.release_id.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -19,7 +19,7 @@ pub(super) struct TraceArgs {
     /// A release other than the channel's.
     #[arg(long)]
     release: Option<String>,
-    /// The channel whose release is looked at.
+    /// Channel whose release is used.
     #[arg(long, default_value = "nightly")]
     channel: String,
 }
@@ -62,46 +62,54 @@ pub(super) fn release_id(text: &str) -> Result<ReleaseId> {
 }
 
 fn print_records(report: &AccessionReport) {
-    anstream::println!("filing    {}", output::bold(&report.accession_number.to_string()));
-    anstream::println!("release   {}", report.release_id);
+    output::print_line!("filing    {}", output::bold(&report.accession_number.to_string()));
+    output::print_line!("release   {}", report.release_id);
     for (dataset_id, columns) in &report.records {
         for (column, record_ids) in columns {
-            anstream::println!("{dataset_id} by {column}: {} records", output::grouped(record_ids.len() as u64));
-            record_ids.iter().for_each(|record_id| anstream::println!("  {record_id}"));
+            output::print_line!("{dataset_id} by {column}: {} records", output::grouped(record_ids.len() as u64));
+            record_ids.iter().for_each(|record_id| output::print_line!("  {record_id}"));
         }
     }
 }
 
 fn print(report: &TraceReport) {
-    anstream::println!("record    {}", output::bold(&report.record_id));
+    output::print_line!("record    {}", output::bold(&report.record_id));
     for (name, value) in &report.record {
-        anstream::println!("  {name}: {value}");
+        output::print_line!("  {name}: {value}");
     }
     for (name, url) in &report.links {
-        anstream::println!("{:<9} {url}", name.trim_end_matches("_url").replace("primary_document", "document"));
+        output::print_line!("{:<9} {url}", name.trim_end_matches("_url").replace("primary_document", "document"));
     }
-    anstream::println!("part      {} ({} rows, sha256 {})", report.part.path, output::grouped(report.part.rows), report.part.sha256);
-    anstream::println!("release   {} published {}", report.release_id, report.published_at);
-    anstream::println!("run       {} task {}", report.run_id, report.task_id);
+    output::print_line!("part      {} ({} rows, sha256 {})", report.part.path, output::grouped(report.part.rows), report.part.sha256);
+    output::print_line!("release   {} published {}", report.release_id, report.published_at);
+    output::print_line!("run       {} task {}", report.run_id, report.task_id);
     for source in &report.sources {
-        anstream::println!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
+        output::print_line!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
         let by_hand = if source.obtained == Obtained::ByHand { " (downloaded by hand)" } else { "" };
-        anstream::println!("  url       {}{by_hand}", source.url);
-        anstream::println!("  snapshot  {}", source.path);
+        output::print_line!("  url       {}{by_hand}", source.url);
+        output::print_line!("  snapshot  {}", source.path);
         let member = source.pointer.member.as_deref().map(|member| format!(" of member {member}")).unwrap_or_default();
-        anstream::println!("  bytes     {} to {}{member}", source.pointer.offset, (source.pointer.offset + source.pointer.length).saturating_sub(1));
+        output::print_line!("  bytes     {} to {}{member}", source.pointer.offset, (source.pointer.offset + source.pointer.length).saturating_sub(1));
         match &source.text {
             Some(text) if text.chars().count() > SHOWN => {
                 let cut: String = text.chars().take(SHOWN).collect();
-                anstream::println!("  {cut}{}", output::dim(" … (--json shows all)"));
+                print_text(&cut, &output::dim(" … (--json shows all)"));
             }
-            Some(text) => anstream::println!("  {text}"),
-            None => anstream::println!("  {}", output::coloured("missing")),
+            Some(text) => print_text(text, ""),
+            None => output::print_line!("  {}", output::coloured("missing")),
         }
     }
-    report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
-    report.differences.iter().for_each(|difference| anstream::println!("differs   {difference}"));
-    anstream::println!("replay    {}", verdict(report.replay, report.not_possible.as_deref()));
+    report.notes.iter().for_each(|note| output::print_line!("note      {note}"));
+    report.differences.iter().for_each(|difference| output::print_line!("differs   {difference}"));
+    output::print_line!("replay    {}", verdict(report.replay, report.not_possible.as_deref()));
+}
+
+/// Prints a source record as it is broken into lines, each of which is indented: none can be taken for one of ours.
+fn print_text(text: &str, ending: &str) {
+    let lines: Vec<&str> = text.lines().collect();
+    for (number, line) in lines.iter().enumerate() {
+        output::print_line!("  {line}{}", if number + 1 == lines.len() { ending } else { "" });
+    }
 }
 
 /// What came of making something again, in a word, and why it is not possible where it is not.

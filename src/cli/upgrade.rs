@@ -25,11 +25,12 @@ pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
 }
 
 fn print(report: &UpgradeReport) {
-    anstream::println!("pubdata {} and the home {}\n", report.program, report.home);
+    output::print_line!("pubdata {} and the home {}", report.program, report.home);
+    output::print_line!();
     let mut rows = vec![["FORMAT OF", "WHERE", "FOUND", "READS", "THIS PROGRAM"].map(str::to_owned).to_vec()];
     rows.extend(report.formats.iter().map(row));
     output::table(&rows);
-    anstream::println!();
+    output::print_line!();
     if report.is_refused() {
         let refused = || {
             report
@@ -39,14 +40,14 @@ fn print(report: &UpgradeReport) {
                 .flat_map(|format| format.found.keys().map(move |version| (format, *version)))
         };
         if refused().any(|(_, version)| version == 0) {
-            anstream::println!("{}: what is unreadable is damaged; put it back from a backup", output::coloured("refused"));
+            output::print_line!("{}: what is unreadable is damaged; put it back from a backup", output::coloured("refused"));
         }
         if refused().any(|(format, version)| version > format.newest) {
-            anstream::println!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
+            output::print_line!("{}: a newer version of pubdata wrote it; use that one, or a later one", output::coloured("refused"));
         }
         return;
     }
-    anstream::println!("nothing needs to be rewritten: what is there is read as it is");
+    output::print_line!("nothing needs to be rewritten: what is there is read as it is");
     for (channel, next) in &report.next_runs {
         print_next(channel, next);
     }
@@ -70,18 +71,18 @@ fn row(format: &FormatReport) -> Vec<String> {
 
 fn print_next(channel: &str, next: &NextRun) {
     let again = next.built_again.len();
-    anstream::println!("\nchannel {channel} → {}: the next run builds {again} of {} builds again", output::bold(next.release_id.as_str()), next.builds);
+    output::print_paragraph!("channel {channel} → {}: the next run builds {again} of {} builds again", output::bold(next.release_id.as_str()), next.builds);
     for (task_id, reasons) in &next.built_again {
-        anstream::println!("  {task_id}: {}", reasons.join("; "));
+        output::print_line!("  {task_id}: {}", reasons.join("; "));
     }
-    next.left_out.iter().for_each(|task_id| anstream::println!("  {task_id}: no longer declared, and left out"));
+    next.left_out.iter().for_each(|task_id| output::print_line!("  {task_id}: no longer declared, and left out"));
 }
 
 fn print_release(release: &KeptRelease) {
     let KeptRelease { release_id, published_at, program, builds, can_be_made_again, without_declarations } = release;
     let without = if *without_declarations > 0 { format!("; carries no declarations of {without_declarations}") } else { String::new() };
-    anstream::println!(
-        "\nrelease {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {builds} builds again{without}",
+    output::print_paragraph!(
+        "release {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {builds} builds again{without}",
         output::bold(release_id.as_str()),
         output::to_seconds(published_at)
     );

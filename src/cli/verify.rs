@@ -9,17 +9,17 @@ use super::trace::{exit_code, release_id, verdict};
 use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use pubdata_core::error::Result;
-use pubdata_run::{self as run, RebuildReport};
+use pubdata_run::{self as run, RebuildReport, Replay};
 use pubdata_store::receipts::seal_problem;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
     /// The release; the channel's when none is given.
     release: Option<String>,
-    /// Builds the release again from its snapshots and compares the ids.
+    /// Builds the release again from its snapshots and compares the IDs.
     #[arg(long)]
     rebuild: bool,
-    /// The channel whose release is looked at.
+    /// Channel whose release is verified.
     #[arg(long, default_value = "nightly")]
     channel: String,
     #[command(flatten)]
@@ -46,28 +46,38 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         }
         rebuilt => rebuilt.transpose()?,
     };
+    let verified = match (report.problems.is_empty(), report.missing.is_empty()) {
+        (true, true) => Replay::Match,
+        (true, false) => Replay::NotPossible,
+        (false, _) => Replay::Mismatch,
+    };
     if global.json {
         output::document("verify", &serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
     } else {
-        report.problems.iter().for_each(|problem| anstream::println!("{problem}"));
-        let word = if report.problems.is_empty() { "match" } else { "mismatch" };
+        report.problems.iter().chain(&report.missing).for_each(|problem| output::print_line!("{problem}"));
+        let word = match verified {
+            Replay::Match => "match",
+            Replay::Mismatch => "mismatch",
+            Replay::NotPossible => "not possible",
+        };
         let hashed = match report.declarations {
             0 => format!("{} parts and {} snapshots hashed again; it carries no declarations", report.parts, report.snapshots),
             _ => format!("{} parts, {} snapshots and its declarations hashed again", report.parts, report.snapshots),
         };
-        anstream::println!("{} {}: {hashed}", output::coloured(word), report.release_id);
+        output::print_line!("{} {}: {hashed}", output::coloured(word), report.release_id);
         rebuilt.iter().for_each(print_rebuilt);
     }
-    let of_rebuild = rebuilt.map_or(0, |rebuilt| exit_code(rebuilt.replay));
-    Ok(ExitCode::from(if report.problems.is_empty() { of_rebuild } else { 1 }))
+    let verdicts = [Some(verified), rebuilt.map(|rebuilt| rebuilt.replay)];
+    let worst = [Replay::Mismatch, Replay::NotPossible].into_iter().find(|verdict| verdicts.contains(&Some(*verdict)));
+    Ok(ExitCode::from(exit_code(worst.unwrap_or(Replay::Match))))
 }
 
 fn print_rebuilt(rebuilt: &RebuildReport) {
     for (task_id, notes) in rebuilt.notes.iter().filter(|(task_id, _)| !rebuilt.not_possible.contains_key(*task_id)) {
-        notes.iter().for_each(|note| anstream::println!("{task_id}: {note}"));
+        notes.iter().for_each(|note| output::print_line!("{task_id}: {note}"));
     }
-    rebuilt.differences.iter().for_each(|difference| anstream::println!("{difference}"));
-    rebuilt.not_possible.iter().for_each(|(task_id, reason)| anstream::println!("{task_id}: {}: {reason}", output::coloured("not possible")));
+    rebuilt.differences.iter().for_each(|difference| output::print_line!("{difference}"));
+    rebuilt.not_possible.iter().for_each(|(task_id, reason)| output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible")));
     let reached = rebuilt.rebuilt_id.as_ref().map_or_else(|| "nothing could be built".to_owned(), |id| format!("built again as {id}"));
-    anstream::println!("{} {reached}", verdict(rebuilt.replay, None));
+    output::print_line!("{} {reached}", verdict(rebuilt.replay, None));
 }

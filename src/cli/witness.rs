@@ -13,19 +13,19 @@ use pubdata_store::Home;
 
 #[derive(Args)]
 pub(super) struct WitnessArgs {
-    /// Checks a server of others instead: its log against what was seen before, receipts of random records, and the publishers' files.
+    /// Audits a server that someone else runs: its log against the one seen before, receipts of random records, and the publishers' files.
     #[arg(long, value_name = "URL", conflicts_with_all = ["release", "rebuild", "channel"])]
     url: Option<String>,
-    /// With --url: the key of the publisher's log, name+hash+base64, or a file that has it; without it the one that was seen before.
+    /// With --url: verification key of the publisher's log, name+hash+base64, or a file that contains it; default: the one seen before.
     #[arg(long, requires = "url", value_name = "VERIFIER_KEY|FILE")]
     key: Option<String>,
-    /// With --url: records to draw, evenly from the datasets; 0 looks at the log alone.
+    /// With --url: number of random records, drawn evenly from the datasets; 0 checks the log only.
     #[arg(long, requires = "url", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     records: u32,
-    /// With --url: decides which records are drawn; printed when not given.
+    /// With --url: random seed for the choice of records; printed if not given.
     #[arg(long, requires = "url", value_name = "NUMBER")]
     seed: Option<u32>,
-    /// With --url: megabytes of the publishers' files that are fetched to compare them, all together; 0 fetches none.
+    /// With --url: limit in megabytes for all publishers' files that are fetched for comparison; 0 fetches none.
     #[arg(long, requires = "url", value_name = "MB", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     publisher_mb: u32,
     /// With --url: an API key of that server.
@@ -80,48 +80,48 @@ pub(super) async fn witness(global: &Global, arguments: &WitnessArgs) -> Result<
 }
 
 fn print(report: &WitnessReport) {
-    report.problems.iter().for_each(|problem| anstream::println!("{problem}"));
+    report.problems.iter().for_each(|problem| output::print_line!("{problem}"));
     if let Some(log) = &report.log {
         print_log(log);
     }
     if !report.records.is_empty() {
         let proven = report.records.iter().filter(|record| record.outcome == Outcome::Match).count();
         let drawn = output::counted(report.records.len(), "record");
-        anstream::println!(
+        output::print_line!(
             "records   {proven} of {drawn} proven, and as the server tells them; {} ids proven to be absent (--seed {})",
             report.absent,
             report.seed
         );
     }
     for RecordReport { record_id, outcome } in report.records.iter().filter(|record| record.outcome != Outcome::Match) {
-        anstream::println!("  {} {record_id}", output::coloured(word(*outcome)));
+        output::print_line!("  {} {record_id}", output::coloured(word(*outcome)));
     }
     if !report.files.is_empty() {
         let same = report.files.iter().filter(|file| file.outcome == FileOutcome::Match).count();
-        anstream::println!("files     {same} of {} the same at the publishers'", output::counted(report.files.len(), "file"));
+        output::print_line!("files     {same} of {} the same at the publishers'", output::counted(report.files.len(), "file"));
     }
     for file in report.files.iter().filter(|file| file.outcome != FileOutcome::Match) {
         let detail = file.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
-        anstream::println!("  {} {}{detail}", output::coloured(file_word(file.outcome)), file.url);
+        output::print_line!("  {} {}{detail}", output::coloured(file_word(file.outcome)), file.url);
     }
-    report.notes.iter().for_each(|note| anstream::println!("note      {note}"));
-    report.evidence.iter().for_each(|evidence| anstream::println!("evidence  {}", evidence.display()));
+    report.notes.iter().for_each(|note| output::print_line!("note      {note}"));
+    report.evidence.iter().for_each(|evidence| output::print_line!("evidence  {}", evidence.display()));
     let release = report.release_id.as_ref().map(|release| format!(", release {release}")).unwrap_or_default();
-    anstream::println!("{} {}{release}", output::coloured(word(report.outcome)), report.server);
+    output::print_line!("{} {}{release}", output::coloured(word(report.outcome)), report.server);
 }
 
 fn print_log(log: &LogReport) {
-    anstream::println!("log       {}, {}", log.name, output::counted(usize::try_from(log.size).unwrap_or(usize::MAX), "release"));
-    anstream::println!("root      {}", log.root);
-    anstream::println!("key       {}", log.key);
+    output::print_line!("log       {}, {}", log.name, output::counted(usize::try_from(log.size).unwrap_or(usize::MAX), "release"));
+    output::print_line!("root      {}", log.root);
+    output::print_line!("key       {}", log.key);
     match (log.key_from, &log.seen_at, log.seen_size) {
         (_, Some(at), Some(size)) => {
-            anstream::println!("seen      {} of {}", output::to_seconds(at), output::counted(usize::try_from(size).unwrap_or(usize::MAX), "release"));
+            output::print_line!("seen      {} of {}", output::to_seconds(at), output::counted(usize::try_from(size).unwrap_or(usize::MAX), "release"));
         }
         (KeyFrom::FirstUse, ..) => {
-            anstream::println!("{}", output::warning("key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"));
+            output::print_line!("{}", output::warning("key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"));
         }
-        _ => anstream::println!("seen      never before: the log is kept, and held against what it is the next time"),
+        _ => output::print_line!("seen      never before: the log is kept, and held against what it is the next time"),
     }
 }
 

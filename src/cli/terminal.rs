@@ -1,0 +1,226 @@
+//! The only file that writes to standard output and standard error. Any line may quote others: a publisher's cells and names of files, an answer of a
+//! server, the name of a key. What a terminal would obey is escaped here, except for styles of ours, so that no command has to think of it.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::borrow::Cow;
+use std::fmt::{self, Arguments, Debug};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::panic::PanicHookInfo;
+use std::sync::LazyLock;
+
+use anstyle::{AnsiColor, Reset, Style};
+use tracing::field::Field;
+use tracing_subscriber::fmt::format::Writer;
+
+use pubdata_core::printable::{is_unprintable, printable};
+
+/// Begins and ends a styled text within a line. It differs in each process, so that no text of others can have it.
+static MARK: LazyLock<String> = LazyLock::new(|| format!("\u{1}{:016x}", getrandom::u64().unwrap_or_default()));
+
+/// How a text stands out. The letter follows the mark.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Look {
+    Red,
+    Green,
+    Yellow,
+    Bold,
+    Dim,
+}
+
+impl Look {
+    const ALL: [(char, Style); 5] = [
+        ('r', AnsiColor::Red.on_default().bold()),
+        ('g', AnsiColor::Green.on_default()),
+        ('y', AnsiColor::Yellow.on_default()),
+        ('b', Style::new().bold()),
+        ('d', Style::new().dimmed()),
+    ];
+
+    /// The text, to be printed in this style.
+    pub(super) fn of(self, text: &str) -> String {
+        let (mark, (letter, _)) = (MARK.as_str(), Self::ALL[self as usize]);
+        format!("{mark}{letter}{text}{mark}-")
+    }
+}
+
+/// A line as it is written: marks become styles, and everything else that a terminal would obey is escaped.
+pub(super) fn rendered(line: &str) -> String {
+    let mut pieces = line.split(MARK.as_str());
+    let mut rendered = pieces.next().map(printable).unwrap_or_default().into_owned();
+    for piece in pieces {
+        let mut rest = piece.chars();
+        let letter = rest.next();
+        let style = Look::ALL.iter().find(|(of, _)| Some(*of) == letter).map_or_else(|| Reset.render().to_string(), |(_, style)| style.to_string());
+        rendered.push_str(&style);
+        rendered.push_str(&printable(rest.as_str()));
+    }
+    rendered
+}
+
+/// Characters that a line takes.
+pub(super) fn width(rendered: &str) -> usize {
+    anstream::adapter::strip_str(rendered).to_string().chars().count()
+}
+
+/// JSON with what a terminal would obey escaped, which means the same. Control characters of ASCII are escaped in JSON already, but for DEL.
+fn escaped_json(json: &str) -> Cow<'_, str> {
+    let is_escaped = |character: char| character >= '\u{7f}' && is_unprintable(character);
+    if !json.contains(is_escaped) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 8);
+    for character in json.chars() {
+        if is_escaped(character) {
+            escaped.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Prints a line.
+macro_rules! print_line {
+    () => { $crate::cli::terminal::line(format_args!("")) };
+    ($($line:tt)*) => { $crate::cli::terminal::line(format_args!($($line)*)) };
+}
+
+/// Prints an empty line and a line.
+macro_rules! print_paragraph {
+    ($($line:tt)*) => {{
+        $crate::cli::terminal::line(format_args!(""));
+        $crate::cli::terminal::line(format_args!($($line)*));
+    }};
+}
+
+/// Prints a line beside the answer, on standard error.
+macro_rules! print_note {
+    ($($line:tt)*) => { $crate::cli::terminal::note(format_args!($($line)*)) };
+}
+
+pub(super) use {print_line, print_note, print_paragraph};
+
+/// For `print_line!`.
+pub(super) fn line(line: Arguments<'_>) {
+    rendered_line(&rendered(&line.to_string()));
+}
+
+/// Prints a line that was rendered.
+pub(super) fn rendered_line(line: &str) {
+    write(&format!("{line}\n"));
+}
+
+/// Prints lines of ours as they are cut.
+pub(super) fn text(text: &str) {
+    write(&rendered_lines(text));
+}
+
+/// Prints JSON.
+pub(super) fn json(json: &str) {
+    write(&format!("{}\n", escaped_json(json)));
+}
+
+/// For `print_note!`. Where it cannot be written the exit code says it alone.
+pub(super) fn note(line: Arguments<'_>) {
+    let _ = writeln!(anstream::stderr(), "{}", rendered(&line.to_string()));
+}
+
+/// Prints lines of ours on standard error.
+pub(super) fn notes(text: &str) {
+    let _ = anstream::stderr().write_all(rendered_lines(text).as_bytes());
+}
+
+/// Prints JSON on standard error.
+pub(super) fn json_note(json: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", escaped_json(json));
+}
+
+fn rendered_lines(text: &str) -> String {
+    text.split('\n').map(rendered).collect::<Vec<_>>().join("\n")
+}
+
+/// How printing says that it failed, to the hook of defects: there is no other way to notice it at each of hundreds of places.
+pub(super) const FAILED: &str = "failed printing to stdout: ";
+
+/// Writes to standard output. A reader that goes away, as `| head` does, is no failure.
+fn write(text: &str) {
+    let written = anstream::stdout().write_all(text.as_bytes());
+    if let Err(reason) = written
+        && reason.kind() != ErrorKind::BrokenPipe
+    {
+        panic!("{FAILED}{reason}");
+    }
+}
+
+/// Whether progress is seen.
+pub(super) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Writes a field of a log line.
+pub(super) fn log_field(line: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    match field.name() {
+        "message" => line.write_str(&printable(&value)),
+        name => write!(line, "{name}={}", printable(&value)),
+    }
+}
+
+/// Standard error for log lines. The text of fields is escaped where the line is made, unless it is JSON.
+pub(super) struct LogLines;
+
+impl Write for LogLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(escaped_json(&String::from_utf8_lossy(bytes)).as_bytes()).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// Prints the message of a defect, which may quote a file.
+pub(super) fn defect(panic: &PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
+    note(format_args!("thread '{}' panicked{place}:", thread.name().unwrap_or("<unnamed>")));
+    note(format_args!("{}", panic.payload_as_str().unwrap_or("without a message")));
+    let backtrace = Backtrace::capture();
+    match backtrace.status() {
+        BacktraceStatus::Captured => notes(&format!("{backtrace}\n")),
+        _ => note(format_args!("note: run with `RUST_BACKTRACE=1` to see where it came from")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_styles_of_ours_reach_a_terminal() {
+        let line = format!("{} \u{1b}[32mof others\u{1b}[0m \u{1}0000000000000000g\u{9b}2J", Look::Green.of("of ours, \u{1b}[31mnearly"));
+        let expected = "\u{1b}[32mof ours, \\u{1b}[31mnearly\u{1b}[0m \\u{1b}[32mof others\\u{1b}[0m \\u{1}0000000000000000g\\u{9b}2J";
+        assert_eq!(rendered(&line), expected);
+        assert_eq!(rendered("a\nb"), "a\\nb", "a text of others begins no line");
+        assert_eq!(rendered_lines("a\n\u{202e}b\n"), "a\n\\u{202e}b\n");
+    }
+
+    #[test]
+    fn a_styled_text_that_is_cut_hides_nothing() {
+        let whole = Look::Bold.of("\u{1b}[2J");
+        for end in 0..=whole.len() {
+            let cut = rendered(&whole[..end]).replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+            assert!(!cut.contains('\u{1b}'), "{end}: {cut:?}");
+        }
+    }
+
+    #[test]
+    fn escaped_json_means_the_same() {
+        let value = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{7f}\u{9b}é👍\u{e0041}\n" });
+        let pretty = serde_json::to_string_pretty(&value).unwrap();
+        let escaped = escaped_json(&pretty);
+        assert!(!escaped.contains(|character: char| character != '\n' && is_unprintable(character)), "{escaped}");
+        assert!(escaped.contains("\\u202e") && escaped.contains("\\u009b") && escaped.contains("\\udb40\\udc41") && escaped.contains("é👍"), "{escaped}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+    }
+}
