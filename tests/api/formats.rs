@@ -55,7 +55,7 @@ fn a_release_in_folders_of_keys_and_values_is_verified() {
     let place = place();
     assert!(place.part("permit.permit/jurisdiction=us-la-new_orleans/source_id=permit.nola/bucket=0/part-0.parquet").is_file());
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
-    assert_eq!(report["verified"], json!({"declarations": 0, "parts": 4, "problems": [], "release_id": RELEASE, "snapshots": 6}));
+    assert_eq!(report["verified"], json!({"declarations": 0, "missing": [], "parts": 4, "problems": [], "release_id": RELEASE, "snapshots": 6}));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn the_event_log_is_read_from_its_beginning_and_written_on() {
 fn a_release_that_carries_no_declarations_is_traced_by_those_of_the_program_and_the_next_one_carries_its_own() {
     let place = later_place();
     let report = place.pubdata(&["verify", "--json"]).expect(0).json();
-    assert_eq!(report["verified"], json!({"declarations": 0, "parts": 2, "problems": [], "release_id": LATER_RELEASE, "snapshots": 1}));
+    assert_eq!(report["verified"], json!({"declarations": 0, "missing": [], "parts": 2, "problems": [], "release_id": LATER_RELEASE, "snapshots": 1}));
     // Units stand apart from the street since.
     let trace = place.trace(PERMIT).expect(2).json();
     assert_eq!(trace["replay"], "not_possible", "{trace:#}");

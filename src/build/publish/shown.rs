@@ -169,13 +169,14 @@ impl ShownByUnit {
             let is_more = |(rule, count): &(&String, &u64)| **count > set_aside.by_rule.get(*rule).copied().unwrap_or_default();
             if let Some((rule, count)) = quarantined.iter().find(is_more) {
                 let shown = set_aside.by_rule.get(rule).copied().unwrap_or_default();
-                contradictions.push(format!("part {path} lacks {count} records by the rule {rule}, it is said, and {shown} are set aside"));
+                contradictions.push(format!("part {path}: its report counts {count} quarantined records of the rule {rule}, and {shown} are published"));
             } else if quarantined.values().sum::<u64>() < set_aside.records {
-                contradictions.push(format!("part {path} lacks fewer records, it is said, than the {} that are set aside", set_aside.records));
+                contradictions.push(format!("part {path}: its report counts fewer quarantined records than the {} that are published", set_aside.records));
             }
         }
         let of_none = self.set_aside.keys().filter(|place| !self.parts.contains_key(*place));
-        contradictions.extend(of_none.map(|(dataset_id, _)| format!("records of {dataset_id} are set aside, and no part is there that lacks them")));
+        contradictions
+            .extend(of_none.map(|(dataset_id, _)| format!("there are quarantined records of {dataset_id}, and no part that they were quarantined from")));
         let files = self.files.into_keys().filter(|(.., member)| member.is_none()).map(|(source_id, snapshot, _)| (source_id, snapshot)).collect();
         (ShownByTask { rows, datasets: self.datasets, files }, contradictions)
     }
@@ -212,16 +213,16 @@ impl ShownByTask {
         let said = &entry.source_rows[source_id];
         let sum = said.accounted();
         if sum != said.read {
-            return Some(format!("of {source_id} {} rows were read, and what became of them adds up to {sum}", said.read));
+            return Some(format!("{} rows of {source_id} are recorded as read, and their uses add up to {sum}", said.read));
         }
         let (records, merged) = self.rows.get(source_id).copied().unwrap_or_default();
         if (records, merged) != (said.records, said.merged) {
-            let said = format!("{} rows of {source_id} began a record and {} were added to one", said.records, said.merged);
-            return Some(format!("{said}, it is said; the records show {records} and {merged}"));
+            let recorded = format!("{} rows of {source_id} are recorded as the first of a record and {} as further rows", said.records, said.merged);
+            return Some(format!("{recorded}; the records point to {records} and {merged}"));
         }
         let of_source = entry.inputs.iter().filter(|snapshot| snapshot.source_id == source_id);
         let most = of_source.fold(0, |sum: u64, snapshot| sum.saturating_add(snapshot.size_bytes.saturating_mul(MOST_INFLATED)));
-        (said.read > most).then(|| format!("{} rows of {source_id} were read, it is said, which its files have no room for", said.read))
+        (said.read > most).then(|| format!("{} rows of {source_id} are recorded as read, more than its files have room for", said.read))
     }
 }
 
@@ -298,9 +299,9 @@ impl<'c> PartRows<'c> {
     /// Says what is recorded otherwise than the rows show.
     fn compare(self, empty_columns: Option<(Vec<String>, Vec<String>)>) -> std::result::Result<(), String> {
         let report = &self.part.report;
-        let other = |what: &str, shown: String, recorded: String| Err(format!("its rows show the {what} {shown}, and {recorded} is recorded"));
+        let other = |what: &str, shown: String, recorded: String| Err(format!("its rows have the {what} {shown}, and {recorded} is recorded"));
         if self.key_range != self.part.key_range {
-            return other("first and last records", format!("{:?}", self.key_range), format!("{:?}", self.part.key_range));
+            return other("first and last records", range_text(self.key_range.as_ref()), range_text(self.part.key_range.as_ref()));
         }
         if self.contract.column(WARNINGS).is_some() && self.part.set_aside_from().is_none() && self.warnings != report.warnings {
             return other("warnings", format!("{:?}", self.warnings), format!("{:?}", report.warnings));
@@ -313,6 +314,11 @@ impl<'c> PartRows<'c> {
             _ => Ok(()),
         }
     }
+}
+
+/// The first and the last record, for people.
+fn range_text(range: Option<&(String, String)>) -> String {
+    range.map_or_else(|| "none".to_owned(), |(first, last)| format!("{first} to {last}"))
 }
 
 fn shown(cells: &StringArray, row: usize) -> &str {

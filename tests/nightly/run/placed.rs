@@ -384,23 +384,23 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
             part["partition"]["jurisdiction"] = "us-tx-austin".into();
             part["path"] = part["path"].as_str().unwrap().replace("us-la-new_orleans", "us-tx-austin").into();
         }),
-        ("permit.nola", "lacks 9223372036854775808 records by the rule x", |receipt| {
+        ("permit.nola", "counts 9223372036854775808 quarantined records of the rule x", |receipt| {
             part_of(receipt, "permit.permit")["report"]["quarantined"] = json!({"x": 1_u64 << 63});
         }),
-        ("permit.nola", "show the warnings", |receipt| part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})),
-        ("permit.nola", "show the words", |receipt| {
+        ("permit.nola", "have the warnings", |receipt| part_of(receipt, "permit.permit")["report"]["warnings"] = json!({})),
+        ("permit.nola", "have the words", |receipt| {
             let words = part_of(receipt, "permit.permit")["report"]["words"].as_object_mut().unwrap();
             words.values_mut().next().unwrap()["unknown"] = json!(7);
         }),
-        ("permit.nola", "show the words", |receipt| part_of(receipt, "permit.permit")["report"]["words"] = json!({})),
+        ("permit.nola", "have the words", |receipt| part_of(receipt, "permit.permit")["report"]["words"] = json!({})),
         ("permit.nola", "without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])),
         ("permit.nola", "rows, and", |receipt| part_of(receipt, "permit.permit")["rows"] = json!(1)),
         ("permit.nola", "bytes, and", |receipt| part_of(receipt, "permit.permit")["size_bytes"] = json!(1)),
         ("permit.nola", "another task", |receipt| part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()),
         ("permit.nola", "another version of its contract", |receipt| of_dataset(receipt, "permit.permit")["schema_version"] = "9.0.0".into()),
-        ("permit.nola", "the records show", |receipt| rows_of(receipt)["records"] = json!(5)),
-        ("permit.nola", "adds up to", |receipt| rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)),
-        ("permit.nola", "no room for", |receipt| receipt["outcome"]["built"]["read"]["permit.nola"] = json!(1_000_000_000_000_000_000_u64)),
+        ("permit.nola", "the records point to", |receipt| rows_of(receipt)["records"] = json!(5)),
+        ("permit.nola", "add up to", |receipt| rows_of(receipt)["left_out"]["no_number"] = json!(1_000_000)),
+        ("permit.nola", "have room for", |receipt| receipt["outcome"]["built"]["read"]["permit.nola"] = json!(1_000_000_000_000_000_000_u64)),
         ("license.tx_tdlr", "is not of the bucket", |receipt| {
             let part = &mut receipt["outcome"]["built"]["parts"][0]["part"];
             part["partition"]["bucket"] = "zz".into();

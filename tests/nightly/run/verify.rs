@@ -149,15 +149,15 @@ fn a_manifest_that_says_what_its_parts_do_not_show_is_a_mismatch() {
                 datasets.insert("license.license".to_owned(), permits);
             }),
         ),
-        ("by the rule x", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] = json!({"x": 1_u64 << 63}))),
+        ("of the rule x", forged(&|manifest| manifest.pointer_mut(permits).unwrap()["report"]["quarantined"] = json!({"x": 1_u64 << 63}))),
         (
-            "the records show",
+            "the records point to",
             forged(&|manifest| {
                 let rows = &mut manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"];
                 (rows["records"], rows["left_out"]["unused"]) = (json!(5), json!(rows["records"].as_u64().unwrap() - 5));
             }),
         ),
-        ("adds up to", forged(&|manifest| manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] = json!(1_000))),
+        ("add up to", forged(&|manifest| manifest["tasks"]["permit.nola"]["source_rows"]["permit.nola"]["read"] = json!(1_000))),
     ];
     for (expected, problems) in told {
         assert!(problems.contains(expected), "{expected}: {problems}");
