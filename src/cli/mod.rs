@@ -81,8 +81,9 @@ A first tour:
 Exit codes:
   0   published or unchanged
   1   trace or verify found differences
-  2   trace or verify could not replay or rebuild it: another version of the program built it
-  10  published, more quarantined records than declared
+  2   trace or verify could not replay or rebuild it: a snapshot is missing, or another version
+      of the program built it
+  10  published; something needs attention (`pubdata status`)
   20  validation blocked a dataset
   30  a source was unavailable
   40  bad configuration
