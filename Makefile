@@ -34,6 +34,8 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 	@if (exec 3<>/dev/tcp/127.0.0.1/$(PORT)) 2>/dev/null; then echo "port $(PORT) is taken; try: make run PORT=8081" >&2; exit 1; fi
 	echo "== publishing the fixtures into $(DEMO_HOME)"
 	$(PUBDATA) run --home $(DEMO_HOME) $(MIRRORS) || { code=$$?; [ $$code -eq 10 ] || exit $$code; }
+	echo "== logging the fixture's filings for /v1/stream"
+	$(PUBDATA) follow --home $(DEMO_HOME) --once --day 2023-07-03 --mirror fixtures/sec/current_filings/basic/source >/dev/null
 	key_file=$(DEMO_HOME)/demo-key
 	if [ ! -s $$key_file ]; then # kept, so that a second run does not pile up keys
 		umask 077
@@ -41,6 +43,10 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 			| sed -n 's/.*"key": *"\([^"]*\)".*/\1/p' > $$key_file
 	fi
 	[ -s $$key_file ] || { echo "could not create the demo key; remove $(DEMO_HOME) and try again" >&2; exit 1; }
+	echo "== sealing the release with a key of the demo, for /v1/receipts"
+	signing_key=$(DEMO_HOME)/demo-signing-key
+	[ -s $$signing_key ] || $(PUBDATA) keys signing --name demo.invalid/samples-only --output $$signing_key >/dev/null
+	$(PUBDATA) seal --home $(DEMO_HOME) --signing-key $$signing_key >/dev/null
 	echo "== starting the server on 127.0.0.1:$(PORT)"
 	$(PUBDATA) serve --home $(DEMO_HOME) --bind 127.0.0.1:$(PORT) &
 	server=$$!
@@ -67,13 +73,23 @@ run: build ## Build, publish the fixtures, serve them on loopback (PORT=8080) an
 		'/v1/business/search?name=radar+associates' \
 		'/v1/license/verify?number=21907&state=TX' \
 		'/v1/permits/search?jurisdiction=us-il-chicago' \
-		/v1/provenance/geo.zcta_metric:2023:90210:population
+		/v1/provenance/geo.zcta_metric:2023:90210:population \
+		/v1/receipts/geo.zcta_metric:2023:90210:population \
+		/v1/me
 	do
 		echo "  curl $$auth '$$base$$path'"
 	done
 	echo "  curl $$auth -H 'Content-Type: application/json' -d '{\"locations\": [\"90210\", \"95120\"], \"metrics\": [\"population\"]}' '$$base/v1/geo-demographics/locations/compare'"
 	echo "  curl '$$base/v1/coverage'"
-	printf '\nOr open %s/ in a browser.   Stop: ctrl-c\n\n' "$$base"
+	printf '\nOpen the stream of filings:\n'
+	upgrade="-H 'Connection: Upgrade' -H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' -H 'Sec-WebSocket-Key: cHViZGF0YS1kZW1vLWtleQ=='"
+	echo "  curl --http1.1 --no-buffer $$auth $$upgrade '$$base/v1/stream'"
+	echo "  python3 -m websockets ws://127.0.0.1:$(PORT)/v1/stream   (pip install websockets), then send:"
+	echo "    {\"type\": \"auth\", \"token\": \"$$key\"}"
+	echo "    {\"type\": \"subscribe\", \"id\": \"all\", \"since_seq\": 0}"
+	invitation=$$($(PUBDATA) keys invite --home $(DEMO_HOME) --name 'a visitor' --scopes general,geo,sec,stream --expires 12h --public-url "$$base" 2>/dev/null) || invitation="$$base/keys"
+	printf '\nOr open %s/ in a browser.   Stop: ctrl-c\n' "$$base"
+	printf '  sign in at %s/keys with %s, or create a key of your own once:\n  %s\n\n' "$$base" "$$key" "$$invitation"
 	trap 'kill -INT $$server 2>/dev/null || true; wait $$server || true; exit 0' INT TERM
 	wait $$server
 

@@ -95,7 +95,10 @@ printf 'nightly' | seed channel name
 { printf '\003'; cat $kept/stream/state.json; } | seed home_files state
 { printf '\004'; head -c 4000 $kept/stream/findings.jsonl; } | seed home_files findings
 { printf '\005{"format_version":1,"boot":null,"of":{"origin":"https://example.org/list","etag":null,"last_modified":null,"total_bytes":10}}'; } | seed home_files partial
-{ printf '\0060000320193-20-000096\n0000320193-20-000097\n'; } | seed home_files accessions
+{ printf '\006{"format_version":1,"task_id":"a.b","unit":"all","outcome":{"failed":{"kind":"contract","message":"x","issues":null}}}'; } | seed home_files receipt
+{ printf '\006{"format_version":1,"task_id":"a.b","unit":"all","outcome":{"built":{"unit":{},"read":{"a.c":3},"parts":[]}}}'; } | seed home_files receipt-built
+{ printf '\007a key of mine'; } | seed home_files name
+{ printf '\0100000320193-20-000096\n0000320193-20-000097\n'; } | seed home_files accessions
 
 while IFS= read -r file; do { printf '\000'; cat "$file"; } | seed declarations "$(name "$file")"; done < <(find pipelines -name '*.toml' -size -12k)
 { printf '\001'; cat schemas/geo/zcta_metric.toml; } | seed declarations contract
@@ -134,6 +137,46 @@ for file in docs/examples/*.request.json; do
     done
 done
 
+number=0
+for path in / /status /datasets /releases /docs /docs/searchBusinesses /docs/guides /keys /search?q=apple '/search?q=%3Cq7%3E' /compare?asked=90210,95120 /zip/90210 /zip/90209 /company/0000320193 \
+    /record/geo.zcta_metric:2023:90210:population /tax /licence/x /problems/not_found /v1/openapi.json /v1/log/checkpoint /v1/coverage /v1/zip/90210 \
+    /v1/sec/companies/320193 /v1/business/search?name=a /healthz /assets/pages.css /favicon.ico; do
+    number=$((number + 1))
+    for key in 000 001 002; do
+        printf "\\$key"'GET %s\nAccept: text/html\nHost: data.example.org\nX-Forwarded-For: 192.0.2.1, 2001:db8::1, [2001:db8::2]:443\n\n' "$path" | seed visits "get-$key-$number"
+        printf "\\$key"'GET %s\nIf-None-Match: *\nAccept-Encoding: gzip, br\nRange: bytes=0-9\n\n' "$path" | seed visits "conditional-$key-$number"
+    done
+done
+for form in 'action=enter&key=pd_x&then=%2Fstatus' 'action=enter&key=pd_x&then=%2F%2Fexample.org' 'action=leave' 'action=revoke&key_id=k0' \
+    'action=create&name=%3Cq7%3E&plan=free&scope=geo&expires_in_days=3' 'city=BEVERLY+HILLS&state=CA&zip=90210&amount=10.00'; do
+    for path in /keys /tax /compare; do
+        for key in 000 001 002; do printf "\\$key"'POST %s\nOrigin: https://data.example.org\nSec-Fetch-Site: same-origin\n\n%s' "$path" "$form" | seed visits "post-$key-$(name "$path$form")"; done
+    done
+done
+
+for part in 000 003 007 014 020 031 040 052 063 077 101 117 140; do
+    number=0
+    while IFS= read -r claim; do
+        number=$((number + 1))
+        { printf "\\$part"; printf '%s' "$claim"; } | seed claims "$part-$number"
+    done <<'END'
+{}
+{"rows": 3, "size_bytes": 1}
+{"set_aside": true, "rows": 3}
+{"rows": 18446744073709551615}
+{"task_id": "census.acs5/vintage=2023", "path": "geo.zcta_metric/2023.parquet"}
+{"path": "../x.parquet", "partition": {"vintage": "2023", "bucket": "0", "of_dataset": "geo.zcta_metric"}}
+{"partition": {}}
+{"key_range": null}
+{"key_range": ["geo.zcta_metric:2023:00601:population", "geo.zcta_metric:2023:99999:x"]}
+{"fingerprint": "0000000000000000000000000000000000000000000000000000000000000000"}
+{"sha256": "0000000000000000000000000000000000000000000000000000000000000000"}
+{"report": {"quarantined": {"range": 18446744073709551615, "shape": 1}, "warnings": {}, "notes": []}}
+{"report": {"quarantined": {}, "warnings": {"undeclared_word": 2}, "notes": [], "empty_columns": ["lat"], "words": {"status": {"rows": 1, "unknown": 1, "commonest": {"x": 1}}}}}
+END
+done
+
+printf '\033[31mred\033[0m \302\233 \342\200\256 "quoted" \\ back' | seed names terminal
 printf '123 N MAIN ST APT 4B, SPRINGFIELD IL 62701-1234' | seed names address
 printf "O'BRIEN & SONS, L.L.C. D/B/A THE ﬁRM" | seed names organization
 printf 'VALENCIA            KATHERINE     A' | seed names person

@@ -101,7 +101,8 @@ pub fn submissions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for (offset, length) in filings_of_member(text) {
         let place = &text[offset as usize..(offset + length) as usize];
-        let is_accession = |place: &str| place.trim_matches('"').len() == 20 && place.trim_matches('"').bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        let is_accession =
+            |place: &str| place.trim_matches('"').len() == 20 && place.trim_matches('"').bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
         assert!(place.len() == text.len() || is_accession(place), "{place}");
     }
 }

@@ -4,10 +4,13 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::civil::date;
+use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::ids::ReleaseId;
+use pubdata_core::printable::printable;
+use pubdata_run::fuzzing::receipt_again;
 use pubdata_store::{
-    ChannelEntry, Event, EventKind, EventLog, EventTail, Feed, Findings, FollowState, Home, Keys, Manifest, NewEvent, Partial, Releases, Snapshots,
-    StreamFiling, acceptances, accepted, append_acceptance, append_ledger, read_ledger,
+    ChannelEntry, Event, EventKind, EventLog, EventTail, Feed, Findings, FollowState, Home, Keys, Manifest, NewEvent, NewKey, Partial, Plans, Releases, Scope,
+    Snapshots, StreamFiling, acceptances, accepted, append_acceptance, append_ledger, read_ledger,
 };
 
 use tokio::runtime::{Builder, Runtime};
@@ -68,7 +71,10 @@ pub fn manifest(bytes: &[u8]) {
     manifest.format_version = 1;
     manifest.release_id = manifest.derive_release_id();
     let written = manifest.to_json();
-    let read = Manifest::from_json(&written).expect("what we write we read");
+    let read = match Manifest::from_json(&written) {
+        Ok(read) => read,
+        Err(error) => return assert!(error.to_string().contains("larger than any release has"), "what we write we read: {error}"),
+    };
     assert_eq!(read, manifest);
     assert_eq!(read.to_json(), written);
     let today = date(2026, 11, 22);
@@ -112,7 +118,7 @@ pub fn files(data: &[u8]) {
         std::fs::create_dir_all(path.parent().expect("it is in the home")).expect("a folder can be made");
         std::fs::write(path, bytes).expect("a file can be written");
     };
-    match which % 7 {
+    match which % 9 {
         0 => {
             put(home.ledger_file());
             let Ok(entries) = read_ledger(&home) else { return };
@@ -145,6 +151,19 @@ pub fn files(data: &[u8]) {
             assert_eq!(findings.add(Vec::new()).expect("nothing is written"), 0);
         }
         5 => known_urls(&home, &put),
+        6 => {
+            // A receipt of a unit.
+            let Some(written) = receipt_again(bytes) else { return };
+            assert_eq!(receipt_again(&written).as_ref(), Some(&written), "what we write we read");
+        }
+        7 => {
+            let plans = Plans::load(&DeclarationFiles::built_in()).expect("the program has plans");
+            let name = String::from_utf8_lossy(bytes).into_owned();
+            let new = NewKey { name: name.clone(), scopes: vec![Scope::Geo], plan: "free".to_owned(), expires_at: None };
+            let Ok(created) = Keys::open(&home).create(new, &plans, Timestamp::UNIX_EPOCH) else { return };
+            assert_eq!(printable(&name), name, "a name is shown as it is");
+            assert_eq!(Keys::open(&home).list().expect("what we write we read"), [created.entry]);
+        }
         _ => {
             put(home.stream_dir().join("accessions.txt"));
             if let Ok(log) = EventLog::open(&home, drop) {

@@ -3,6 +3,7 @@
 #![no_main]
 
 mod archives;
+mod claims;
 mod declarations;
 mod documents;
 mod home;
@@ -13,6 +14,7 @@ mod publishers;
 mod requests;
 mod tables;
 mod texts;
+mod visits;
 
 use std::sync::OnceLock;
 
@@ -43,6 +45,8 @@ const TARGETS: &[(&str, Check, usize)] = &[
     ("stream", requests::stream, 16),
     ("cursor", requests::cursor, 16),
     ("http", requests::http, 512),
+    ("visits", visits::visits, 512),
+    ("claims", claims::claims, 64),
     ("names", texts::names, 16),
 ];
 

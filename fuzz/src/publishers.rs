@@ -1,9 +1,12 @@
 //! What publishers' servers say beside the files.
 
-use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+use pubdata_core::pipeline::Listing;
+use pubdata_core::provenance::is_future_date;
 use pubdata_fetch::fuzzing::{content_range, http_date, retry_after, unpack};
 use pubdata_fetch::{is_html, is_within_reach, links, mirror_path, recorded_url};
-use pubdata_core::pipeline::Listing;
 use pubdata_store::{Home, Snapshots};
 
 use crate::place;
@@ -39,6 +42,10 @@ pub fn answers(data: &[u8]) {
     let _ = retry_after(line, now);
     if let Some(date) = http_date(line) {
         let _ = date.to_string();
+    }
+    if let (Some(date), Ok(today)) = (http_date(line), "2026-11-20".parse::<Date>()) {
+        let stated = date.to_zoned(TimeZone::UTC).date();
+        assert_eq!(is_future_date(stated, today), stated > today.saturating_add(Span::new().days(1)), "a date counts until the day after");
     }
     let _ = content_range(line);
     let _ = is_html(data);

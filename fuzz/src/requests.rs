@@ -99,7 +99,7 @@ pub fn http(data: &[u8]) {
 }
 
 /// An address of any bytes: those that cannot stand in one are percent-encoded.
-fn uri(bytes: &[u8]) -> Option<String> {
+pub fn uri(bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     for byte in bytes {
         match byte {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::DataFrame;
-use pubdata_build::decode::{ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range};
+use pubdata_build::decode::{
+    ColumnPlan, Decoded, HashPartitioner, Task, columns, count_records, decode, decode_chunks, excerpt, partition, read_partition, read_range,
+};
 use pubdata_core::pipeline::{Encoding, Format};
 use pubdata_core::provenance::POINTERS;
 

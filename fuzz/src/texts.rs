@@ -1,8 +1,10 @@
 //! Names, addresses and numbers in the form in which they are compared: a form that is put through the same again stays as it is.
 
-use pubdata_core::canonical::{address, email, license_number, line, name, phone, state, street};
 use pubdata_build::normalise;
+use pubdata_core::canonical::{address, email, license_number, line, name, phone, state, street};
 use pubdata_core::pipeline::normalized_name;
+use pubdata_core::printable::{is_unprintable, printable};
+use pubdata_run::fuzzing::quoted;
 
 /// Any text as everything that is brought into a form.
 pub fn names(data: &[u8]) {
@@ -24,6 +26,13 @@ pub fn names(data: &[u8]) {
     if let Some(number) = phone::phone(text) {
         assert_eq!(phone::phone(&number).as_ref(), Some(&number), "a telephone number in its form stays as it is");
     }
+    let shown = printable(text);
+    assert!(!shown.contains(is_unprintable), "a terminal obeys nothing of it");
+    assert_eq!(printable(&shown), shown, "what is shown stays as it is");
+    let quoted = quoted(text);
+    assert_eq!(quoted.lines().count(), 1);
+    let read: toml::Table = format!("{quoted} = {quoted}").parse().expect("a text is a key and a value");
+    assert_eq!(read.iter().next().map(|(key, value)| (key.as_str(), value.as_str())), Some((text, Some(text))));
     let header = normalized_name(text);
     assert_eq!(normalized_name(&header), header, "a normalized name stays as it is");
     let _ = (normalise::unscaled(text, 3), normalise::degrees(text, 180.0), normalise::us_date(text));

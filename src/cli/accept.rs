@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::{Global, output, user};
 use pubdata_core::error::{Error, Result};
 use pubdata_run::{self as run, Word};
-use pubdata_store::{self as store, Acceptance, Accepted};
+use pubdata_store::{self as store, Acceptance, Accepted, Home};
 
 const AFTER_HELP: &str = "\
 What can be accepted:
@@ -61,7 +61,7 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     }
     if arguments.list {
         // Wherever releases are: what was accepted is in the home.
-        if !global.home.is_dir() {
+        if !Home::is_home(&global.home) {
             return Err(global.no_home());
         }
         let home = global.home()?;

@@ -146,7 +146,7 @@ pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &Af
         told.push(Told { to: "openlineage_url", outcome, failing: "the address for lineage was not told" });
     }
     if told.is_empty() {
-        return Err(Error::config("nobody is told how runs go")
+        return Err(Error::config("no hook, webhook or heartbeat is set")
             .hint("set --hook, --webhook, --heartbeat, --openlineage-url or --metrics-file, or their keys in pubdata.toml"));
     }
     let has_failed = told.iter().any(|told| told.outcome.is_err());

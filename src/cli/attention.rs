@@ -18,8 +18,6 @@ pub(super) enum Extent {
 const OF_ONE_KIND: usize = 4;
 /// Names on a line.
 const NAMES: usize = 8;
-/// Characters of a reason.
-const REASON: usize = 400;
 
 /// Prints the list and a blank line; nothing where nobody is needed.
 pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
@@ -39,7 +37,7 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     }
     for (what, needs) in kinds {
         let shown = if extent == Extent::Full || needs.len() <= OF_ONE_KIND { needs.len() } else { OF_ONE_KIND - 1 };
-        needs[..shown].iter().for_each(|need| print_one(global, need, extent));
+        needs[..shown].iter().for_each(|need| print_one(global, need));
         let rest = &needs[shown..];
         if !rest.is_empty() {
             let names: Vec<&str> = rest.iter().take(NAMES).filter_map(|need| need.task_id.as_deref()).collect();
@@ -51,7 +49,7 @@ pub(super) fn print(global: &Global, attention: &[Attention], extent: Extent) {
     output::print_line!();
 }
 
-fn print_one(global: &Global, need: &Attention, extent: Extent) {
+fn print_one(global: &Global, need: &Attention) {
     let since = need.since.as_deref().map(|since| format!(" since {}", output::to_seconds(since))).unwrap_or_default();
     let is_not_renewed = matches!(need.what.as_str(), "blocked" | "missing");
     let what_stays = match (is_not_renewed, need.is_in_release) {
@@ -61,12 +59,10 @@ fn print_one(global: &Global, need: &Attention, extent: Extent) {
     };
     let optional = if need.is_optional { "; optional" } else { "" };
     output::print_line!("  {} {}{since}{what_stays}{optional}", output::coloured(&need.what), need.task_id.as_deref().unwrap_or("run"));
-    let is_cut = extent == Extent::Short && need.reason.chars().count() > REASON;
-    let reason = if is_cut { format!("{}…", need.reason.chars().take(REASON).collect::<String>()) } else { need.reason.clone() };
-    output::print_line!("    {reason}");
+    output::wrapped("    ", "    ", &need.reason);
     if let Some(step) = &need.next_step {
         let step = step.replace("`pubdata ", &format!("`pubdata {}", global.places()));
-        output::print_line!("    {} {step}", output::dim("→"));
+        output::wrapped(&format!("    {} ", output::dim("→")), "      ", &step);
     }
 }
 

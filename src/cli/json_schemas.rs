@@ -9,7 +9,7 @@ macro_rules! files {
 }
 
 /// Every file by its name; shapes that several documents have are in files without `pubdata.`.
-const FILES: [(&str, &str); 38] = files![
+const FILES: [(&str, &str); 39] = files![
     "common"
     "contract"
     "manifest"
@@ -22,6 +22,7 @@ const FILES: [(&str, &str); 38] = files![
     "pubdata.fetch"
     "pubdata.follow"
     "pubdata.import"
+    "pubdata.invitation"
     "pubdata.key"
     "pubdata.keys"
     "pubdata.message"

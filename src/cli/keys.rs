@@ -1,4 +1,4 @@
-//! `pubdata keys`: makes, lists and revokes API keys. A key is printed once, when it is made; only its hash is kept.
+//! `pubdata keys`: makes, lists and revokes API keys and invitations to one. A secret is printed once, when it is made; only its hash is kept.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result};
+use pubdata_serve::DEFAULT_URL;
 use pubdata_store::receipts::SigningKey;
-use pubdata_store::{NewKey, Plans, SharedStore, change_keys, list_keys};
+use pubdata_store::{NewInvitation, NewKey, Plans, SharedStore, change_keys, list_keys};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {
@@ -37,9 +38,31 @@ enum KeysCommand {
         #[arg(long, value_name = "DAYS")]
         expires_in_days: Option<u16>,
     },
-    /// Lists the keys, without the secrets.
+    /// Creates an invitation and prints its link once: the link creates one key with these rights.
+    Invite {
+        /// Name of the holder.
+        #[arg(long)]
+        name: String,
+        /// Scopes of the key: general, geo, sec, stream.
+        #[arg(long, value_delimiter = ',', required = true)]
+        scopes: Vec<String>,
+        /// Plan of the key, which sets its limits; declared in schemas/_plans.toml.
+        #[arg(long, default_value = "standard")]
+        plan: String,
+        /// Time for which the link can be used, such as 12h or 7d; 30d at most.
+        #[arg(long, default_value = "7d", value_parser = lifetime, value_name = "TIME")]
+        expires: SignedDuration,
+        /// Days until the key expires, from when it is created; default: never.
+        #[arg(long, value_name = "DAYS")]
+        key_expires_in_days: Option<u16>,
+        /// URL that clients use, with which the link begins.
+        #[arg(long, env = "PUBDATA_PUBLIC_URL", default_value = DEFAULT_URL, value_name = "URL")]
+        public_url: String,
+    },
+    /// Lists the keys and the invitations, without the secrets.
     List,
     /// Creates the publisher's signing key for sealing releases, in a file that only its owner can read, and prints its verification key.
+    #[command(args(super::unused(&["home", "store", "declarations"])))]
     Signing {
         /// The publisher's name in the log, with a version so that a later key can replace it: data.example.org/2026.
         #[arg(long)]
@@ -51,11 +74,22 @@ enum KeysCommand {
         #[arg(long, default_value = "nightly")]
         channel: String,
     },
-    /// Revokes a key at once, also for a running server.
+    /// Revokes a key, or an invitation that was not used, at once, also for a running server.
     Revoke {
-        /// ID of the key, from `keys list`.
+        /// ID of the key or the invitation, from `keys list`.
         id: String,
     },
+}
+
+/// The longest time for which an invitation can be used.
+const MAX_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Reads the time for which an invitation can be used.
+fn lifetime(text: &str) -> std::result::Result<SignedDuration, String> {
+    let hours = |number: &str, hours_of_unit: i64| number.parse::<u16>().ok().map(|number| SignedDuration::from_hours(i64::from(number) * hours_of_unit));
+    let parsed = text.strip_suffix('d').and_then(|days| hours(days, 24)).or_else(|| text.strip_suffix('h').and_then(|number| hours(number, 1)));
+    let is_possible = |lifetime: &SignedDuration| lifetime.is_positive() && *lifetime <= MAX_LIFETIME;
+    parsed.filter(is_possible).ok_or_else(|| "a number of hours or days up to 30 days is needed, such as 12h or 7d".to_owned())
 }
 
 pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCode> {
@@ -63,7 +97,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
         return signing(global, name, output, channel);
     }
     let plans = Plans::load(&global.files()?)?;
-    if !matches!(arguments.command, KeysCommand::Create { .. }) {
+    if !matches!(arguments.command, KeysCommand::Create { .. } | KeysCommand::Invite { .. }) {
         global.needs_home()?;
     }
     let home = global.home()?;
@@ -85,11 +119,28 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 output::print_note!("it counts for servers of {}", store.url());
             }
         }
+        KeysCommand::Invite { name, scopes, plan, expires, key_expires_in_days, public_url } => {
+            let expires_at = now.checked_add(*expires).map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
+            let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
+            let new = NewInvitation { name: name.clone(), scopes, plan: plan.clone(), expires_at, key_expires_in_days: *key_expires_in_days };
+            let created = change_keys(&home, &store, |keys| keys.invite(new.clone(), &plans, now)).await?;
+            let link = format!("{}/keys?invite={}", public_url.trim_end_matches('/'), created.token);
+            if global.json {
+                let mut document = serde_json::json!(created.entry);
+                document["link"] = link.into();
+                output::document("invitation", &document);
+            } else {
+                output::print_line!("{}", output::bold(&link));
+                // The link alone is what a shell catches.
+                output::print_note!("id {}, plan {}; the link is shown this once and creates one key", created.entry.id, created.entry.plan);
+                output::print_note!("it can be used until {} on servers of {}", created.entry.expires_at, store.url());
+            }
+        }
         KeysCommand::Signing { .. } => {}
         KeysCommand::List => {
-            let keys = list_keys(&home, &store).await?;
+            let (keys, invitations) = list_keys(&home, &store).await?;
             if global.json {
-                output::document("keys", &serde_json::json!({ "keys": keys }));
+                output::document("keys", &serde_json::json!({ "keys": keys, "invitations": invitations }));
             } else {
                 let mut rows = vec![["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"].map(str::to_owned).to_vec()];
                 for key in &keys {
@@ -98,6 +149,31 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                     rows.push(vec![key.id.clone(), key.name.clone(), scopes.join(","), key.plan.clone(), key.created_at.clone(), is_valid.to_owned()]);
                 }
                 output::table(&rows);
+                if invitations.is_empty() {
+                    return Ok(ExitCode::SUCCESS);
+                }
+                let mut rows = vec![["INVITATION", "NAME", "SCOPES", "PLAN", "UNTIL", "STATE"].map(str::to_owned).to_vec()];
+                for invitation in &invitations {
+                    let scopes: Vec<&str> = invitation.scopes.iter().map(|scope| scope.name()).collect();
+                    let state = match &invitation.key_id {
+                        Some(key_id) => format!("used for {key_id}"),
+                        None if invitation.revoked_at.is_some() => "revoked".to_owned(),
+                        None if invitation.refusal(now).is_some() => "expired".to_owned(),
+                        None => "open".to_owned(),
+                    };
+                    let (id, name, plan) = (invitation.id.clone(), invitation.name.clone(), invitation.plan.clone());
+                    rows.push(vec![id, name, scopes.join(","), plan, invitation.expires_at.clone(), state]);
+                }
+                output::print_line!();
+                output::table(&rows);
+            }
+        }
+        KeysCommand::Revoke { id } if id.starts_with('i') => {
+            let invitation = change_keys(&home, &store, |keys| keys.revoke_invitation(id, now)).await?;
+            if global.json {
+                output::document("invitation", &invitation);
+            } else {
+                output::print_line!("{} ({}) is revoked", invitation.id, invitation.name);
             }
         }
         KeysCommand::Revoke { id } => {

@@ -40,7 +40,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::ErrorKind as ClapErrorKind;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use jiff::civil::Date;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
@@ -138,6 +138,7 @@ enum Command {
     /// Issues the receipt of a record: proof that the record is or is not in the release, for anyone with the publisher's verification key.
     Receipt(receipts::ReceiptArgs),
     /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no network.
+    #[command(args(unused(&["home", "store", "declarations"])))]
     VerifyReceipt(receipts::VerifyReceiptArgs),
     /// Shows how this version treats each file format in a home that another version wrote. Changes nothing.
     Upgrade,
@@ -156,13 +157,29 @@ enum Command {
     /// Validates all declarations and contracts without data; with --store also checks that machines can share that store.
     Check,
     /// Prints contracts, and the schemas of what commands print with --json.
+    #[command(args(unused(&["home", "store"])))]
     Schema(schema::SchemaArgs),
     /// Shows the settings in force and where each was set; all can be set in HOME/pubdata.toml.
     Settings(settings::SettingsArgs),
     /// Prints a completion script for a shell.
+    #[command(args(unused(&["home", "store", "declarations", "json"])))]
     Completions(completions::CompletionsArgs),
     /// Prints the manual page; with --output writes it and a page for each command.
+    #[command(args(unused(&["home", "store", "declarations", "json"])))]
     Man(man::ManArgs),
+}
+
+/// Options of [`Global`] that a command takes and has no use for: its help does not offer them.
+fn unused(names: &[&'static str]) -> Vec<Arg> {
+    let unused = |name: &&'static str| {
+        let arg = Arg::new(*name).long(*name).global(true).hide(true);
+        match *name {
+            "json" => arg.action(ArgAction::SetTrue),
+            "store" => arg,
+            _ => arg.value_parser(clap::value_parser!(PathBuf)),
+        }
+    };
+    names.iter().map(unused).collect()
 }
 
 /// Runs the program on its command line.
@@ -297,6 +314,8 @@ fn set_up_tracing(cli: &Cli) {
         _ => "info",
     };
     let filter = EnvFilter::try_from_env("PUBDATA_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    // Whatever is left out, whoever starts a server has to know its address.
+    let filter = filter.add_directive("pubdata::address=info".parse().expect("a directive"));
     let is_coloured = is_terminal && std::env::var_os("NO_COLOR").is_none();
     // A log that cannot be written, as on a full disk, must not end who writes it.
     let builder = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false).with_writer(progress::above_the_bar).with_ansi(is_coloured);
@@ -375,14 +394,24 @@ impl Global {
 
     /// Refuses a home, or a store, that is not there.
     fn needs_home(&self) -> Result<()> {
-        if self.store.is_none() && !self.home.is_dir() {
+        if self.store.is_none() && !Home::is_home(&self.home) {
             return Err(self.no_home());
         }
         self.needs_store()
     }
 
     fn no_home(&self) -> Error {
-        Error::config(format!("there is no home at {}", self.home.display())).hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
+        let home = self.home.display();
+        let message =
+            if self.home.is_dir() { format!("{home} is no home of pubdata: it has none of its files") } else { format!("there is no home at {home}") };
+        Error::config(message).hint("name the folder with --home or PUBDATA_HOME; `pubdata run` makes one")
+    }
+
+    /// Says that a command makes a home: the folder may be mistyped.
+    fn announce_new_home(&self) {
+        if !self.json && !Home::is_home(&self.home) {
+            output::print_note!("there is no home at {} yet: it is made now", self.home.display());
+        }
     }
 
     /// Refuses a store in a folder that is not there: only who writes releases makes one.

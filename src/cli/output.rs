@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::terminal::{self, Look};
-pub(super) use super::terminal::{print_line, print_note, print_paragraph, text};
+pub(super) use super::terminal::{print_line, print_note, print_paragraph, text, wrapped};
 use pubdata_core::error::Error;
 use pubdata_core::provenance::SourceRows;
 
@@ -79,6 +79,7 @@ pub(super) fn coloured(word: &str) -> String {
         | "unconfirmed_layout"
         | "to_build"
         | "late"
+        | "import_due"
         | "set_aside"
         | "never_run"
         | "stale"
@@ -93,7 +94,7 @@ pub(super) fn coloured(word: &str) -> String {
         | "not_asked"
         | "publish_with_findings"
         | "keep_last" => Look::Yellow,
-        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "block" => Look::Red,
+        "blocked" | "missing" | "file_missing" | "failed" | "mismatch" | "changed" | "refused" | "moved" | "unreachable" | "unreadable" | "block" => Look::Red,
         _ => return word.to_owned(),
     };
     look.of(word)

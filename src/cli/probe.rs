@@ -64,7 +64,7 @@ pub(super) struct ProbeArgs {
 
 pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<ExitCode> {
     if let Some(folder) = arguments.write.as_deref().filter(|folder| folder.exists()) {
-        return Err(Error::config(format!("{} is already there", folder.display())).hint("name a folder that is not there yet: nothing is written over"));
+        return Err(Error::config(format!("{} is already there", folder.display())).hint("name a folder that does not exist yet: nothing is overwritten"));
     }
     let settings = settings(global, arguments).await?;
     let progress = Arc::new(Progress::new());

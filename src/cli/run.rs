@@ -96,6 +96,7 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
     run::check_chosen(&declarations, &global.chosen, fetch.clock.now())?;
+    global.announce_new_home();
     Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
 }
 

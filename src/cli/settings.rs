@@ -93,11 +93,16 @@ impl SettingsFile {
     /// Reads the file of a home; one that is not there sets nothing.
     ///
     /// # Errors
-    /// `Config`, naming the file and the key, when it is no TOML or has a key that is no flag; `Store`, when it cannot be read.
+    /// `Config`, when the home is no folder, and naming the file and the key, when it is no TOML or has a key that is no flag; `Store`, when it cannot be read.
     pub(super) fn read(home: &Path, command: &Command) -> Result<Self> {
+        if home.exists() && !home.is_dir() {
+            return Err(
+                Error::config(format!("--home {}: it is a file, and a home is a folder", home.display())).hint("name the folder with --home or PUBDATA_HOME")
+            );
+        }
         let path = home.join(SETTINGS_FILE);
         let text = match open_file(&path).and_then(std::io::read_to_string) {
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self { path, ..Self::default() });
             }
             text => text.at("read", &path)?,
@@ -219,7 +224,7 @@ pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Comm
         output::document("settings", &serde_json::json!({ "file": file.path, "settings": settings }));
         return Ok(ExitCode::SUCCESS);
     }
-    let is_there = if file.path.is_file() { "" } else { " (not there)" };
+    let is_there = if file.path.is_file() { "" } else { " (missing)" };
     output::print_line!("{}{is_there}", file.path.display());
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec()];
     for setting in settings {

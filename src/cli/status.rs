@@ -14,7 +14,7 @@ use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
 use pubdata_core::provenance::Snapshot;
 use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
-use pubdata_serve::{freshness_of, freshness_of_task};
+use pubdata_serve::{DatasetState, freshness_of, freshness_of_task, summary_of_states};
 use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
@@ -37,8 +37,10 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     runs.reverse();
     let tasks = run::standing(&settings, manifest.as_ref(), &runs)?;
     let last_run = runs.iter().find(|run| is_run(run));
-    let attention: Vec<Attention> = last_run.and_then(run::of_failed_run).into_iter().chain(run::attention(&tasks)).collect();
-    let by_hand = run::files_by_hand(&settings)?;
+    let mut attention: Vec<Attention> = last_run.and_then(run::of_failed_run).into_iter().chain(run::attention(&tasks)).collect();
+    let by_hand = run::files_by_hand(&settings, manifest.as_ref())?;
+    attention.extend(run::of_files_by_hand(&by_hand, today(), &attention));
+    let by_hand = by_hand.files;
     let is_running = settings.home.is_running()?;
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
     let shown_runs = &runs[..runs.len().min(arguments.runs)];
@@ -85,8 +87,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     if let Some(manifest) = manifest.as_ref().filter(|_| arguments.verbose) {
         print_release(manifest);
     }
-    let is_shown =
-        |file: &&FileByHand| arguments.verbose || file.imported_on.is_some() || file.source_date.is_none() || file.due.is_some_and(|due| due <= today());
+    let is_shown = |file: &&FileByHand| arguments.verbose || file.imported_on.is_some() || file.source_date.is_none() || file.is_due(today());
     print_by_hand(by_hand.iter().filter(is_shown));
     if is_running {
         output::print_paragraph!("a run is under way");
@@ -129,6 +130,7 @@ fn release(manifest: &Manifest) -> serde_json::Value {
             "quarantined": manifest.quarantined(dataset_id),
             "size_bytes": dataset.parts.iter().map(|part| part.size_bytes).sum::<u64>(),
             "freshness": freshness_of(manifest, dataset, today()).name(),
+            "state": DatasetState::of(manifest, dataset, today()).name(),
         })
     };
     serde_json::json!({
@@ -158,6 +160,8 @@ fn print_summary(manifest: &Manifest, channel: &str) {
     let rows: u64 = manifest.datasets.keys().map(|dataset_id| manifest.rows(dataset_id)).sum();
     let size = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum();
     output::print_line!("{} datasets, {} rows, {}", manifest.datasets.len(), output::grouped(rows), output::size(size));
+    let states = manifest.datasets.values().map(|dataset| DatasetState::of(manifest, dataset, today()).name());
+    output::print_line!("{}", summary_of_states(states));
     if manifest.is_sample {
         output::print_line!("built from samples: row floors do not apply");
     }
@@ -218,11 +222,12 @@ fn print_release(manifest: &Manifest) {
 
 /// The sources whose files a person fetches or has imported, and from when a newer one is wanted.
 fn print_by_hand<'f>(files: impl Iterator<Item = &'f FileByHand>) {
-    let mut rows = vec![vec!["FETCHED BY A PERSON".into(), "NEWEST".into(), "NEXT DUE".into(), "IMPORTED".into(), "HOW".into()]];
+    let mut rows = vec![vec!["MANUAL IMPORT".into(), "NEWEST".into(), "NEXT DUE".into(), "IMPORTED".into(), "HOW".into()]];
     for file in files {
         let due = match (&file.source_date, file.due) {
-            (None, _) => output::warning("now"),
-            (Some(_), Some(due)) if due <= today() => output::warning(&format!("since {due}")),
+            (None, _) if file.is_due(today()) => output::warning("now"),
+            (None, _) => output::dim("optional"),
+            (Some(_), Some(due)) if file.is_due(today()) => output::warning(&format!("since {due}")),
             (Some(_), due) => due.map(|due| due.to_string()).unwrap_or_default(),
         };
         let imported = [file.imported_on.clone(), file.imported_by.as_ref().map(|by| format!("by {by}"))];

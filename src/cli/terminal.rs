@@ -105,6 +105,32 @@ pub(super) fn line(line: Arguments<'_>) {
     rendered_line(&rendered(&line.to_string()));
 }
 
+/// Characters of a line of text on a terminal, those of the help included.
+const COLUMNS: usize = 100;
+
+/// Prints a text behind a label, on a terminal broken between words so that its lines begin below each other.
+pub(super) fn wrapped(label: &str, indent: &str, text: &str) {
+    let room = if io::stdout().is_terminal() { COLUMNS - indent.chars().count() } else { usize::MAX };
+    for (number, line) in broken(text, room).into_iter().enumerate() {
+        self::line(format_args!("{}{line}", if number == 0 { label } else { indent }));
+    }
+}
+
+/// A text broken between words into lines of so many characters; a longer word has a line of its own.
+fn broken(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a first line");
+        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > room {
+            lines.push(word.to_owned());
+        } else {
+            last.push_str(if last.is_empty() { "" } else { " " });
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
 /// Prints a line that was rendered.
 pub(super) fn rendered_line(line: &str) {
     write(&format!("{line}\n"));
@@ -203,6 +229,14 @@ mod tests {
         assert_eq!(rendered(&line), expected);
         assert_eq!(rendered("a\nb"), "a\\nb", "a text of others begins no line");
         assert_eq!(rendered_lines("a\n\u{202e}b\n"), "a\n\\u{202e}b\n");
+    }
+
+    #[test]
+    fn a_text_is_broken_between_words_and_loses_none() {
+        let text = "look at `pubdata probe permit.sf --write declarations` first";
+        assert_eq!(broken(text, 24), ["look at `pubdata probe", "permit.sf --write", "declarations` first"]);
+        assert_eq!(broken(text, 3).join(" "), text);
+        assert_eq!(broken(text, usize::MAX), [text]);
     }
 
     #[test]

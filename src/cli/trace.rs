@@ -77,6 +77,9 @@ fn print(report: &TraceReport) {
     for (name, value) in &report.record {
         output::print_line!("  {name}: {value}");
     }
+    for (column, rule) in &report.derivations {
+        output::print_line!("derived   {column}: {rule}");
+    }
     for (name, url) in &report.links {
         output::print_line!("{:<9} {url}", name.trim_end_matches("_url").replace("primary_document", "document"));
     }
@@ -87,6 +90,9 @@ fn print(report: &TraceReport) {
         output::print_line!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
         let by_hand = if source.obtained == Obtained::ByHand { " (downloaded by hand)" } else { "" };
         output::print_line!("  url       {}{by_hand}", source.url);
+        if let Some(mirror) = &source.mirror {
+            output::print_line!("  mirror    {mirror}: the bytes are its copy, not fetched from the publisher");
+        }
         output::print_line!("  snapshot  {}", source.path);
         let member = source.pointer.member.as_deref().map(|member| format!(" of member {member}")).unwrap_or_default();
         output::print_line!("  bytes     {} to {}{member}", source.pointer.offset, (source.pointer.offset + source.pointer.length).saturating_sub(1));

@@ -46,7 +46,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         }
         rebuilt => rebuilt.transpose()?,
     };
-    let verified = match (report.problems.is_empty(), report.missing.is_empty()) {
+    let verified = match (report.problems.is_empty(), report.missing.is_empty() && report.unreadable.is_empty()) {
         (true, true) => Replay::Match,
         (true, false) => Replay::NotPossible,
         (false, _) => Replay::Mismatch,
@@ -54,7 +54,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     if global.json {
         output::document("verify", &serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
     } else {
-        report.problems.iter().chain(&report.missing).for_each(|problem| output::print_line!("{problem}"));
+        report.problems.iter().chain(&report.missing).chain(&report.unreadable).for_each(|problem| output::print_line!("{problem}"));
         let word = match verified {
             Replay::Match => "match",
             Replay::Mismatch => "mismatch",
@@ -64,7 +64,9 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
             0 => format!("{} parts and {} snapshots hashed again; it carries no declarations", report.parts, report.snapshots),
             _ => format!("{} parts, {} snapshots and its declarations hashed again", report.parts, report.snapshots),
         };
-        output::print_line!("{} {}: {hashed}", output::coloured(word), report.release_id);
+        let others = [(report.missing.len(), "missing"), (report.unreadable.len(), "unreadable")];
+        let others: String = others.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("; {count} {word}")).collect();
+        output::print_line!("{} {}: {hashed}{others}", output::coloured(word), report.release_id);
         rebuilt.iter().for_each(print_rebuilt);
     }
     let verdicts = [Some(verified), rebuilt.map(|rebuilt| rebuilt.replay)];
@@ -78,6 +80,13 @@ fn print_rebuilt(rebuilt: &RebuildReport) {
     }
     rebuilt.differences.iter().for_each(|difference| output::print_line!("{difference}"));
     rebuilt.not_possible.iter().for_each(|(task_id, reason)| output::print_line!("{task_id}: {}: {reason}", output::coloured("not possible")));
-    let reached = rebuilt.rebuilt_id.as_ref().map_or_else(|| "nothing could be built".to_owned(), |id| format!("built again as {id}"));
+    let reached = match (&rebuilt.rebuilt_id, rebuilt.replay) {
+        (None, _) => "no task could be built again".to_owned(),
+        (Some(_), Replay::NotPossible) => {
+            format!("{} could not be built again, the others came out the same", output::counted(rebuilt.not_possible.len(), "task"))
+        }
+        (Some(id), Replay::Match) => format!("built again as {id}"),
+        (Some(id), Replay::Mismatch) => format!("built again as {id}, not as {}", rebuilt.release_id),
+    };
     output::print_line!("{} {reached}", verdict(rebuilt.replay, None));
 }

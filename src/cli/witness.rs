@@ -121,7 +121,7 @@ fn print_log(log: &LogReport) {
         (KeyFrom::FirstUse, ..) => {
             output::print_line!("{}", output::warning("key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"));
         }
-        _ => output::print_line!("seen      never before: the log is kept, and held against what it is the next time"),
+        _ => output::print_line!("seen      never before: the log is retained, and compared the next time"),
     }
 }
 

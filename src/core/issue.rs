@@ -16,6 +16,9 @@ pub enum Severity {
     Block,
 }
 
+/// Code of a mapped column of a source in which no row has a value.
+pub const EMPTY_COLUMN: &str = "empty_column";
+
 /// A finding about a source as a whole, such as a column that is new. It stays with the build until a person has seen to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SourceFinding {
@@ -29,6 +32,11 @@ pub struct SourceFinding {
 impl SourceFinding {
     pub fn new(source_id: &str, code: &str, detail: String) -> Self {
         Self { source_id: source_id.to_owned(), code: code.to_owned(), detail }
+    }
+
+    /// Whether somebody has to see to it. Some lists have columns that nobody fills: worth a look once, no alarm each night.
+    pub fn needs_attention(&self) -> bool {
+        self.code != EMPTY_COLUMN
     }
 }
 

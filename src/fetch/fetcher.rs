@@ -12,7 +12,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 
 use super::host_limiter::is_loopback;
 use super::http::{Answer, Http, Target};
-use super::mirror::{self, Mirror, MirrorLocation};
+use super::mirror::{self, Mirror, MirrorFile, MirrorLocation};
 use super::redirect::Reach;
 use super::retry::{Failure, RetryPolicy, http_date, is_in_the_future, utc_date};
 use super::secret::SecretUrl;
@@ -49,6 +49,8 @@ struct Arrival {
     last_modified: Option<String>,
     stamp: Option<FileStamp>,
     redirected_through: Vec<String>,
+    /// Name of the mirror; none of a publisher, a person or the program itself.
+    mirror: Option<String>,
 }
 
 impl Fetcher {
@@ -70,17 +72,17 @@ impl Fetcher {
 
     /// Whether a mirror says that it holds samples. A mirror given by URL has been asked once a fetch or [`Fetcher::prepare`] has ended well.
     pub fn is_sample(&self) -> bool {
-        self.mirrors.iter().any(|mirror| mirror.is_sample.get() == Some(&true))
+        self.mirrors.iter().any(Mirror::is_sample)
     }
 
-    /// Asks the mirrors given by URL whether they hold samples. Fetching does this by itself.
+    /// Asks the mirrors given by URL for their names and whether they hold samples. Fetching does this by itself.
     ///
     /// # Errors
     /// `Fetch`, when a mirror does not answer; `Config`, when its description is not valid.
     pub async fn prepare(&self) -> Result<()> {
         for mirror in &self.mirrors {
             let MirrorLocation::Url(base) = &mirror.location else { continue };
-            mirror.is_sample.get_or_try_init(|| self.ask_whether_sample(base)).await.context(|| format!("mirror {base}"))?;
+            mirror.described.get_or_try_init(|| self.ask_for_description(base)).await.context(|| format!("mirror {base}"))?;
         }
         Ok(())
     }
@@ -106,7 +108,7 @@ impl Fetcher {
         }
         if request.url.starts_with("file://") {
             let path = mirror::file_url_path(&url.recorded)?;
-            return self.copy(request, &url, path, progress).await;
+            return self.copy(request, &url, path, None, progress).await;
         }
         check_scheme(&url.recorded)?;
         if self.mirrors.is_empty() {
@@ -118,18 +120,18 @@ impl Fetcher {
             }
             let to_send = Url::parse(&url.to_send(self.settings.secret)).map_err(|error| Error::config(format!("URL {}: {error}", url.recorded)))?;
             let address = Address { url: to_send, secrets: &url, reach: Reach::Domain(&request.redirects), token: self.app_token(request)? };
-            return self.download(request, address, url.recorded.clone(), progress).await;
+            return self.download(request, address, url.recorded.clone(), None, progress).await;
         }
         let path = mirror::mirror_path(&url.recorded)?;
         for mirror in &self.mirrors {
             let outcome = match &mirror.location {
-                MirrorLocation::Folder(folder) => self.copy(request, &url, mirror::file_in(folder, &path)?, progress).await?,
+                MirrorLocation::Folder(folder) => self.copy(request, &url, mirror::file_in(folder, &path)?, Some(mirror), progress).await?,
                 MirrorLocation::Url(base) => {
                     let to_send = mirror::mirror_url(base, &path)?;
                     let origin = to_send.to_string();
                     // A mirror is no publisher: it gets no secret.
                     let address = Address { url: to_send, secrets: &url, reach: Reach::Mirror, token: None };
-                    self.download(request, address, origin, progress).await?
+                    self.download(request, address, origin, Some(mirror), progress).await?
                 }
             };
             if outcome != Outcome::Absent {
@@ -150,7 +152,14 @@ impl Fetcher {
         Ok(Some((name, value)))
     }
 
-    async fn download(&self, request: &Request, address: Address<'_>, origin: String, progress: &dyn FetchProgress) -> Result<Outcome> {
+    async fn download(
+        &self,
+        request: &Request,
+        address: Address<'_>,
+        origin: String,
+        mirror: Option<&Mirror>,
+        progress: &dyn FetchProgress,
+    ) -> Result<Outcome> {
         let url = address.secrets;
         let known = self.known_at(&origin, request, url);
         let mut partial = self.partial(request, url).await?;
@@ -181,7 +190,8 @@ impl Fetcher {
                 let is_sftp = target.address.url.scheme() == "sftp";
                 let stamp = partial.of().filter(|_| is_sftp).and_then(|of| sftp::stamp(of, self.settings.clock.now()));
                 let PartialOf { etag, last_modified, redirected_through, .. } = partial.of().cloned().unwrap_or_default();
-                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp, redirected_through }).await
+                let mirror = mirror.map(Mirror::name);
+                self.finish(request, url, partial, Arrival { origin: target.origin, etag, last_modified, stamp, redirected_through, mirror }).await
             }
             Ok(Answer::NotModified(known)) => {
                 partial.discard()?;
@@ -208,7 +218,7 @@ impl Fetcher {
         Err(if reported.is_passing { Failure::again(error) } else { error.into() })
     }
 
-    async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, progress: &dyn FetchProgress) -> Result<Outcome> {
+    async fn copy(&self, request: &Request, url: &SecretUrl, path: PathBuf, mirror: Option<&Mirror>, progress: &dyn FetchProgress) -> Result<Outcome> {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         let unreadable = |error: std::io::Error| Error::fetch(format!("cannot read {}: {error}", path.display()));
         // Before it is opened: a pipe would wait for somebody to write to it.
@@ -249,7 +259,8 @@ impl Fetcher {
             return Err(Error::fetch("the file changed while it was being read").hint("run again when the mirror is complete").context(origin));
         }
         let stamp = is_settled(stamp, self.settings.clock.now()).then_some(stamp);
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp, redirected_through: Vec::new() }).await
+        let mirror = mirror.map(Mirror::name);
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified, stamp, redirected_through: Vec::new(), mirror }).await
     }
 
     async fn take_bundled(&self, request: &Request, url: &SecretUrl) -> Result<Outcome> {
@@ -261,7 +272,7 @@ impl Fetcher {
         let origin = url.recorded.clone();
         partial.begin(PartialOf { origin: origin.clone(), total_bytes: Some(bytes.len() as u64), ..PartialOf::default() })?;
         partial.write(bytes)?;
-        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None, redirected_through: Vec::new() }).await
+        self.finish(request, url, partial, Arrival { origin, etag: None, last_modified: None, stamp: None, redirected_through: Vec::new(), mirror: None }).await
     }
 
     /// Takes a file that a person downloaded, as if it had come from the request's URL. The same bytes again are nothing new, but for a new date.
@@ -294,12 +305,13 @@ impl Fetcher {
                 known.snapshot.source_date.clone_from(date);
                 // Whoever says otherwise than the publisher's server answers for it.
                 known.snapshot.obtained = Obtained::ByHand;
+                known.snapshot.mirror = None;
                 known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, ..known };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
         }
-        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None, redirected_through: Vec::new() };
+        let arrival = Arrival { origin: BY_HAND.to_owned(), etag: None, last_modified: None, stamp: None, redirected_through: Vec::new(), mirror: None };
         self.finish(request, &url, partial, arrival).await.context(|| path.display().to_string())
     }
 
@@ -335,6 +347,7 @@ impl Fetcher {
             fetched_at: now.to_string(),
             redirected_through: arrival.redirected_through,
             obtained: if arrival.origin == BY_HAND { Obtained::ByHand } else { Obtained::ByProgram },
+            mirror: arrival.mirror,
         };
         let previous = previous.filter(|previous| previous.snapshot.sha256 == snapshot.sha256);
         if let Some(previous) = previous.as_ref().filter(|previous| previous.future_date.is_none() || published.is_none()) {
@@ -394,15 +407,15 @@ impl Fetcher {
         unblocked(move || snapshots.partial(&source_id, &url)).await
     }
 
-    async fn ask_whether_sample(&self, base: &Url) -> Result<bool> {
+    async fn ask_for_description(&self, base: &Url) -> Result<MirrorFile> {
         let url = mirror::mirror_url(base, mirror::MIRROR_FILE)?;
         let secrets = SecretUrl::parse(url.as_str())?;
         let address = Address { url: url.clone(), secrets: &secrets, reach: Reach::Mirror, token: None };
         let mut retries = RetryPolicy::new(&self.settings);
         loop {
             match self.http.small_text(&address).await {
-                Ok(None) => return Ok(false),
-                Ok(Some(content)) => return mirror::is_sample_mirror(&content, base.as_str()),
+                Ok(None) => return Ok(MirrorFile::default()),
+                Ok(Some(content)) => return MirrorFile::parse(&content, base.as_str()),
                 Err(failure) => retries.after(failure, url.as_str()).await?,
             }
         }

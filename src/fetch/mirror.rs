@@ -13,14 +13,17 @@ use pubdata_store::{open_file, read_at_most};
 /// The file that says what a mirror is; without it a mirror holds whole files.
 pub(super) const MIRROR_FILE: &str = ".pubdata-mirror";
 
+/// Characters of a mirror's name that are kept.
+const MOST_NAME_CHARACTERS: usize = 200;
+
 /// Largest such file.
 pub(super) const MOST_MIRROR_FILE_BYTES: u64 = 1 << 16;
 
 /// A folder, or the URL of one, that holds publishers' files under names made from their URLs.
 pub(super) struct Mirror {
     pub(super) location: MirrorLocation,
-    /// Whether it holds samples; for a URL, once that was asked.
-    pub(super) is_sample: OnceCell<bool>,
+    /// What it says of itself; for a URL, once that was asked.
+    pub(super) described: OnceCell<MirrorFile>,
 }
 
 pub(super) enum MirrorLocation {
@@ -28,10 +31,14 @@ pub(super) enum MirrorLocation {
     Url(Url),
 }
 
-#[derive(Deserialize)]
-struct MirrorFile {
+/// Content of a `.pubdata-mirror` file.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct MirrorFile {
+    /// Whether the mirror holds samples.
     #[serde(default)]
-    sample: bool,
+    pub(super) sample: bool,
+    /// What provenance calls the mirror.
+    name: Option<String>,
 }
 
 impl Mirror {
@@ -43,7 +50,7 @@ impl Mirror {
         if is_url(text) {
             let url = Url::parse(&format!("{}/", text.trim_end_matches('/'))).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
             let url = url.ok_or_else(|| Error::config(format!("mirror {text}: not a URL that a path can be added to")))?;
-            return Ok(Self { location: MirrorLocation::Url(url), is_sample: OnceCell::new() });
+            return Ok(Self { location: MirrorLocation::Url(url), described: OnceCell::new() });
         }
         let folder = if text.starts_with("file://") { file_url_path(text)? } else { PathBuf::from(text) };
         let folder = folder.canonicalize().unwrap_or(folder);
@@ -55,12 +62,27 @@ impl Mirror {
             return Err(Error::config(format!("mirror {text}: there is no such folder")).hint("give a folder, or a URL that begins with https:// or http://"));
         }
         let described = open_file(&folder.join(MIRROR_FILE)).and_then(|file| read_at_most(file, MOST_MIRROR_FILE_BYTES));
-        let is_sample = match described {
-            Ok(content) => is_sample_mirror(&String::from_utf8_lossy(&content), text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        let described = match described {
+            Ok(content) => MirrorFile::parse(&String::from_utf8_lossy(&content), text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => MirrorFile::default(),
             Err(error) => return Err(Error::config(format!("mirror {text}: cannot read {MIRROR_FILE}: {error}"))),
         };
-        Ok(Self { location: MirrorLocation::Folder(folder), is_sample: OnceCell::new_with(Some(is_sample)) })
+        Ok(Self { location: MirrorLocation::Folder(folder), described: OnceCell::new_with(Some(described)) })
+    }
+
+    pub(super) fn is_sample(&self) -> bool {
+        self.described.get().is_some_and(|described| described.sample)
+    }
+
+    /// Returns what provenance calls the mirror: the name it gives itself, or the last part of its place. The whole place is this machine's business.
+    pub(super) fn name(&self) -> String {
+        let own = self.described.get().and_then(|described| described.name.as_deref()).map(str::trim).filter(|name| !name.is_empty());
+        let of_place = || match &self.location {
+            MirrorLocation::Folder(folder) => folder.file_name().map(|name| name.to_string_lossy().into_owned()),
+            MirrorLocation::Url(url) => url.host_str().map(|host| format!("{host}{}", url.path().trim_end_matches('/'))),
+        };
+        let name = own.map(str::to_owned).or_else(of_place).unwrap_or_else(|| "a mirror".to_owned());
+        name.chars().take(MOST_NAME_CHARACTERS).collect()
     }
 }
 
@@ -85,14 +107,14 @@ pub(super) fn file_in(folder: &Path, path: &str) -> Result<PathBuf> {
     }
 }
 
-/// Reads the content of a `.pubdata-mirror` file.
-///
-/// # Errors
-/// `Config`, when it is not valid.
-pub(super) fn is_sample_mirror(content: &str, mirror: &str) -> Result<bool> {
-    let file: MirrorFile =
-        toml::from_str(content).map_err(|error| Error::config(format!("mirror {mirror}: {MIRROR_FILE} is not valid: {}", error.message())))?;
-    Ok(file.sample)
+impl MirrorFile {
+    /// Reads the content of a `.pubdata-mirror` file.
+    ///
+    /// # Errors
+    /// `Config`, when it is not valid.
+    pub(super) fn parse(content: &str, mirror: &str) -> Result<Self> {
+        toml::from_str(content).map_err(|error| Error::config(format!("mirror {mirror}: {MIRROR_FILE} is not valid: {}", error.message())))
+    }
 }
 
 /// The name of a URL's file on a mirror, below the mirror's folder: `host/path`, with `@` for the `?` of a query, `%2F` for a `/` in it

@@ -56,7 +56,7 @@ pub(super) async fn connect(settings: &FetchSettings, server: Server<'_>) -> Res
     let is_welcome = in_time(settings.read_timeout, log_in(&mut ssh, settings, server)).await??;
     if !is_welcome {
         let error = Error::fetch(format!("{} refused the login of user `{}`", server.host, server.login.user));
-        return Err(error.hint("check `sftp` in the declaration, or the variable it names, against what the publisher says of its login").into());
+        return Err(error.hint("check `sftp` in the declaration, or the variable it names, against what the publisher says about its login").into());
     }
     let opened = async {
         let channel = ssh.channel_open_session().await?;
@@ -156,7 +156,7 @@ fn stranger(guard: &Guard, offered: &str, algorithm: &str) -> Error {
     let accept = format!("pubdata accept {source_id}:host_key={offered}");
     match expected {
         None => Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), which nobody has confirmed yet; nothing was sent to it"))
-            .hint(format!("compare the key with what the publisher says of it, or with what another network sees; then `{accept}`")),
+            .hint(format!("compare the key with what the publisher says about it, or with what another network sees; then `{accept}`")),
         Some(expected) => {
             Error::fetch(format!("{host} shows the host key {offered} ({algorithm}), and {expected} is the one it is known by; nothing was sent to it"))
                 .hint(format!("someone may stand in between; if the publisher says that its key is a new one, `{accept}`"))

@@ -151,7 +151,7 @@ pub fn check_acceptance(home: Option<&Home>, declarations: &Declarations, accept
         }
     }
     Err(Error::config(format!("no file of `{id}` was ever seen here: there is no layout to confirm"))
-        .hint(format!("`pubdata run {id}` fetches it first; then look at what was published and set aside")))
+        .hint(format!("`pubdata run {id}` fetches it first; then look at what was published and quarantined")))
 }
 
 /// Of what a person has accepted something, by what it is.

@@ -25,6 +25,8 @@ pub(super) enum Found {
     Damaged(String),
     /// It is in none of the places that the text names.
     Missing(String),
+    /// Something else stands in its place in the home, and the store does not have it.
+    Unreadable(String),
 }
 
 /// How much of a snapshot is read.
@@ -76,6 +78,7 @@ pub(super) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<
         None => None,
     };
     Ok(match digest {
+        None if snapshots.path(snapshot).exists() => Found::Unreadable(missing(&snapshots, store, snapshot)),
         None => Found::Missing(missing(&snapshots, store, snapshot)),
         Some((_, digest)) if digest == snapshot.sha256 => Found::AsFetched,
         Some((store, _)) => Found::Damaged(not_as_fetched(&snapshots, store, snapshot)?),
@@ -84,7 +87,7 @@ pub(super) async fn find(settings: &RunSettings, snapshot: &Snapshot) -> Result<
 
 fn missing(own: &Snapshots, store: Option<&SharedStore>, snapshot: &Snapshot) -> String {
     let nor = store.map_or_else(String::new, |store| format!(", and the store {} does not have it", store.url()));
-    format!("snapshot {} is gone (fetched from {}){nor}", own.path(snapshot).display(), snapshot.url)
+    format!("{}{nor}", own.absence(snapshot))
 }
 
 fn not_as_fetched(own: &Snapshots, store: &SharedStore, snapshot: &Snapshot) -> Result<String> {

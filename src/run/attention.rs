@@ -1,10 +1,12 @@
-//! What a person has to see to, worst first: the same list after a run and in `pubdata status`.
+//! What a person has to see to, worst first: the same list after a run and in `pubdata status`, which adds files that persons import.
 
+use jiff::civil::Date;
 use serde::Serialize;
 
 use super::exit_code::ExitCode;
 use super::findings;
 use super::report::TaskReport;
+use super::standing::FilesByHand;
 use pubdata_store::LedgerEntry;
 
 /// One thing that needs a person.
@@ -12,7 +14,7 @@ use pubdata_store::LedgerEntry;
 pub struct Attention {
     /// None where a run as a whole is meant.
     pub task_id: Option<String>,
-    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, or the code of a finding about a source.
+    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due`, `unreadable`, or the code of a finding about a source.
     pub what: String,
     /// Since when, RFC 3339 UTC or a day; none where nobody knows.
     pub since: Option<String>,
@@ -44,6 +46,36 @@ pub fn of_failed_run(run: &LedgerEntry) -> Option<Attention> {
         reason: format!("the last run ended with {}: {}", run.exit_code, run.error.as_deref().unwrap_or_default()),
         next_step: Some("mend what the reason names, then `pubdata run`".to_owned()),
     })
+}
+
+/// Lists the imported files of which a newer one is due, where their tasks do not say so themselves, and what of the home cannot be read. A file that was
+/// never imported is missing as soon as a run has tried its task.
+pub fn of_files_by_hand(by_hand: &FilesByHand, today: Date, of_tasks: &[Attention]) -> Vec<Attention> {
+    let mut found = Vec::new();
+    for file in by_hand.files.iter().filter(|file| file.source_date.is_some() && file.is_due(today)) {
+        let is_reported = |need: &Attention| need.task_id.as_ref() == Some(&file.pipeline_id) && ["missing", "late"].contains(&need.what.as_str());
+        if !of_tasks.iter().any(is_reported) {
+            found.push(Attention {
+                task_id: Some(file.pipeline_id.clone()),
+                what: "import_due".to_owned(),
+                since: file.due.map(|due| due.to_string()),
+                is_in_release: true,
+                is_optional: false,
+                reason: format!("{}: a person downloads this file, and a newer one is due", file.source_id),
+                next_step: Some(format!("download {}, then `pubdata import {} FILE`", file.url, file.source_id)),
+            });
+        }
+    }
+    found.extend(by_hand.unreadable.iter().map(|reason| Attention {
+        task_id: None,
+        what: "unreadable".to_owned(),
+        since: None,
+        is_in_release: true,
+        is_optional: false,
+        reason: format!("{reason}: which files persons imported is not wholly known"),
+        next_step: Some("give the user the right to the file, or repair its disk; a run stops there until then".to_owned()),
+    }));
+    found
 }
 
 fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
@@ -83,7 +115,7 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
     if task.is_above_warning_level {
         let rules = task.quarantined.iter().flat_map(|(dataset_id, rules)| rules.iter().map(move |(rule, count)| format!("{dataset_id} {rule} {count}")));
         let next_step = format!("read `pubdata.quarantine`, or the run's issues.jsonl; a wrong declaration is corrected with `pubdata probe {pipeline_id}`");
-        let reason = format!("more records were set aside than the declared level: {}", rules.collect::<Vec<_>>().join(", "));
+        let reason = format!("more records were quarantined than the declared level: {}", rules.collect::<Vec<_>>().join(", "));
         found.push((7, need("set_aside", None, reason, Some(next_step))));
     }
     for finding in &task.findings {
@@ -93,7 +125,8 @@ fn of_task(task: &TaskReport) -> Vec<(u8, Attention)> {
             ExitCode::SourceMissing | ExitCode::Blocked => 5,
         };
         let later = if findings::is_of_arrivals(finding) { later } else { 0 };
-        found.push((rank + later, need(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), None)));
+        let next_step = findings::next_step(finding, pipeline_id);
+        found.push((rank + later, need(&finding.code, None, format!("{}: {}", finding.source_id, finding.detail), Some(next_step))));
     }
     found
 }

@@ -1,5 +1,6 @@
 //! Shows the publisher's bytes of a record. Of lists that may tell of persons it shows what is published of the record, and nothing else: a cell only where its
-//! text is a value of the record, no text around it, and no digest of bytes any of which is withheld, because a telephone number is soon found by trying all.
+//! content is a value of the record, in this form or another, no text around it, and no digest of bytes any of which is withheld, because a telephone number
+//! is soon found by trying all.
 
 use serde::Serialize;
 
@@ -242,13 +243,13 @@ impl Looked<'_> {
         let shown = |cell: &RecordCell| {
             let told = self.cell(plan.as_ref(), cell);
             // A cell that is not mapped says something else, even where it says the same.
-            let is_published = cell.text.as_deref().is_none_or(|text| told.is_used && self.published.has(text));
+            let is_published = cell.text.as_deref().is_none_or(|text| told.is_used && self.published.says(text));
             ShownCell { text: cell.text.clone().filter(|_| is_published), is_withheld: !is_published, ..told }
         };
         let cells: Vec<ShownCell> = record.cells.iter().map(shown).collect();
         let is_all = cells.iter().all(|cell| !cell.is_withheld);
         let sha256 = is_all.then(|| Digest::of(&bytes));
-        let reason = (!is_all).then(|| format!("{MAY_TELL}: cells are shown whose text is a value of the record"));
+        let reason = (!is_all).then(|| format!("{MAY_TELL}: cells are shown whose content is published in the record"));
         ShownBytes { shown: Shown::Published, reason, sha256, header: header(record.header), excerpt: None, cells: few(cells) }
     }
 

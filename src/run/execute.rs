@@ -1,7 +1,7 @@
 //! Does what the plan says: has each task built and staged, publishes one release, writes the ledger. A bad source fails its own task;
 //! a fault of our disk or settings ends the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::build::{QUARANTINE, caught, judged_against};
@@ -9,10 +9,12 @@ use super::by_hand::{withdrawn_in, word_on};
 use super::exit_code::ExitCode;
 use super::findings;
 use super::made_with::declared_texts;
-use super::plan::{Plan, PlannedTask, TaskState, plan, today};
+use super::plan::{plan, today};
+use super::planned::{Plan, PlannedTask, TaskState};
 use super::report::{RunReport, TaskReport};
 use super::stage::build_and_stage;
 use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
+use super::upstream::{OtherTasks, upstream_of};
 use super::work_units::BuiltTask;
 use super::{RunSettings, SharedObserver, words};
 use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
@@ -83,7 +85,7 @@ async fn note_unrenewed(settings: &RunSettings, report: &mut RunReport) -> Resul
         task.since = not_renewed_since(settings, &task.task_id, &runs).or_else(|| Some(report.ended_at.clone()));
     }
     let before = settings.releases.unrenewed(&settings.channel).await;
-    let before = before.inspect_err(|error| tracing::warn!(%error, "what could not be renewed is told anew")).ok().flatten();
+    let before = before.inspect_err(|error| tracing::warn!(%error, "what could not be updated is reported anew")).ok().flatten();
     let mut tasks = before.map(|before| before.tasks).unwrap_or_default();
     for (task_id, word) in unrenewed_by(settings, &runs) {
         tasks.remove(&task_id);
@@ -140,14 +142,8 @@ pub(super) async fn carry_out(
     observer: &SharedObserver,
 ) -> Result<RunReport> {
     observer.planned(plan);
-    let mut reports = Vec::new();
     let mut contributions: Vec<Contribution> = plan.untouched.iter().map(|task_id| Contribution::Carried { task_id: task_id.clone(), told: None }).collect();
-    for task in &plan.tasks {
-        let (report, contribution) = perform(settings, plan, task, build, observer)?;
-        observer.built(&report);
-        contributions.extend(contribution);
-        reports.push(report);
-    }
+    let mut reports = perform_all(settings, plan, build, observer, &mut contributions)?;
     let now = jiff::Timestamp::now().to_string();
     let (release_id, outcome, is_sample) = if contributions.is_empty() {
         (None, "nothing", plan.is_sample)
@@ -219,6 +215,36 @@ pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
         }
     };
     reports.iter().map(code).max().unwrap_or(ExitCode::Ok)
+}
+
+/// Does what the plan says for all tasks: first for those whose files others read, which learn what was refused. Reports are in the order of the plan.
+fn perform_all(
+    settings: &RunSettings,
+    plan: &Plan,
+    build: BuildTask<'_>,
+    observer: &SharedObserver,
+    contributions: &mut Vec<Contribution>,
+) -> Result<Vec<TaskReport>> {
+    let mut order = Vec::new();
+    for (index, task) in plan.tasks.iter().enumerate() {
+        let has_upstream = !upstream_of(settings, &settings.declarations.pipelines[&task.pipeline_id])?.is_empty();
+        order.push((has_upstream, index));
+    }
+    order.sort_unstable();
+    let (mut refused, mut reports) = (BTreeSet::new(), BTreeMap::new());
+    let planned: BTreeMap<&str, &PlannedTask> = plan.tasks.iter().map(|task| (task.task_id.as_str(), task)).collect();
+    for (_, index) in order {
+        let others = OtherTasks { settings, current: plan.current.as_ref(), is_sample: plan.is_sample, planned: planned.clone(), refused: &refused };
+        let task = others.settled(&plan.tasks[index])?;
+        let (report, contribution) = perform(settings, plan, &task, build, observer)?;
+        observer.built(&report);
+        contributions.extend(contribution);
+        if report.outcome == "blocked" {
+            refused.insert(report.task_id.clone());
+        }
+        reports.insert(index, report);
+    }
+    Ok(reports.into_values().collect())
 }
 
 /// Does what the plan says for one task. A failed build is reported and the last good one carried on.

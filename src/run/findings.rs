@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrivals::{FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ};
 use super::exit_code::ExitCode;
+use super::words::{MEANING_LOST, UNKNOWN_WORDS};
 use pubdata_build::publish::StagedBuild;
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::{Declaration, LayoutEvidence};
 use pubdata_store::Manifest;
 
-/// A mapped column of a source in which no row has a value.
-const EMPTY_COLUMN: &str = "empty_column";
+/// A column that a declaration neither maps nor ignores.
+const NEW_COLUMN: &str = "new_column";
 
 /// A column of a published table that had values in the last release and has none any more.
 const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
@@ -25,9 +26,22 @@ const FEWEST_ROWS: u64 = 100;
 pub(super) fn exit_code(finding: &SourceFinding) -> ExitCode {
     match finding.code.as_str() {
         FILE_MISSING => ExitCode::SourceMissing,
-        // Some lists have columns that nobody fills: worth a look once, no alarm each night.
-        EMPTY_COLUMN => ExitCode::Ok,
+        _ if !finding.needs_attention() => ExitCode::Ok,
         _ => ExitCode::Quarantined,
+    }
+}
+
+/// Returns what to do about a finding, with the command to type.
+pub(super) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
+    match finding.code.as_str() {
+        UNCONFIRMED_LAYOUT => format!("look at what was published and quarantined, then `pubdata accept {pipeline_id}`"),
+        NEW_COLUMN | UNKNOWN_WORDS | MEANING_LOST => format!(
+            "`pubdata probe {pipeline_id} --write declarations` writes the declarations with suggested lines to the folder `declarations`: complete them, then `pubdata run --declarations declarations`"
+        ),
+        FILE_MISSING | OPTIONAL_FILE_MISSING | PAGE_NOT_READ => {
+            format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done")
+        }
+        _ => format!("`pubdata probe {pipeline_id}` shows what the publisher has"),
     }
 }
 
@@ -45,7 +59,7 @@ pub(super) fn is_of_build(finding: &SourceFinding) -> bool {
 pub(super) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvidence) -> Vec<SourceFinding> {
     let detail = |source_id: &str| {
         format!(
-            "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and set aside, then say `pubdata accept {source_id}`"
+            "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and quarantined, then run `pubdata accept {source_id}`"
         )
     };
     let unseen = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());

@@ -29,9 +29,11 @@ mod made_with;
 mod mirrors;
 mod new;
 mod pages;
+mod part_claims;
 mod partitions;
 mod placed;
 mod plan;
+mod planned;
 mod probe;
 mod published;
 mod replay;
@@ -39,7 +41,6 @@ mod report;
 mod requests;
 mod selection;
 mod shards;
-mod shown;
 mod side_by_side;
 mod source_fetcher;
 mod source_rows;
@@ -49,6 +50,7 @@ mod told_replay;
 mod toml_text;
 mod trace;
 mod upgrade;
+mod upstream;
 mod verify;
 mod wanted;
 mod why;
@@ -59,9 +61,17 @@ mod work_units;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What `fuzz/` reaches that is no part of the library.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use super::placed::fuzzing::receipt_again;
+    pub use super::toml_text::fuzzing::quoted;
+}
+
 pub use accepted::{AcceptedIds, Word, acceptance, accepted_ids, blocked_by, check_acceptance, check_accepted, counting, fetcher};
 pub use arrivals::Problem;
-pub use attention::{Attention, attention, of_failed_run};
+pub use attention::{Attention, attention, of_failed_run, of_files_by_hand};
 pub use chosen::Chosen;
 pub use declaration_faults::declaration_faults;
 pub use evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader, is_open, shown_bytes};
@@ -73,12 +83,13 @@ pub use placed::{
     PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WrittenPlan, build_units, commit, settings_of_plan, split_inputs,
     work_of_share, write_plan,
 };
-pub use plan::{Plan, PlannedTask, TaskState, fetch_on_demand, plan};
+pub use plan::{fetch_on_demand, plan};
+pub use planned::{Plan, PlannedTask, TaskState};
 pub use probe::{End, ProbeReport, ProbeSettings, ProbedSource, ProbedTask, Verdict, Would, probe};
 pub use replay::Replay;
 pub use report::{FetchedSource, RunReport, SubjectCounts, TaskReport};
 pub use selection::{check_chosen, check_selectors};
-pub use standing::{FileByHand, blocked_before, files_by_hand, not_renewed_since, standing};
+pub use standing::{FileByHand, FilesByHand, blocked_before, files_by_hand, not_renewed_since, standing};
 pub use told_replay::{ToldDifference, ToldReplay, told_replay};
 pub use trace::{AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located};
 pub use upgrade::{KeptRelease, NextRun, UpgradeReport, upgrade};

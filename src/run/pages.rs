@@ -97,7 +97,7 @@ impl ListFetcher<'_> {
             let snapshot = match fetched {
                 Fetched::Snapshots(mut snapshots) if snapshots.len() == 1 => snapshots.remove(0),
                 Fetched::Absent if !pages.is_empty() => {
-                    return Ok(Err(Fetched::Failed(format!("page {} is not there, and the one before it is full", request.url))));
+                    return Ok(Err(Fetched::Failed(format!("page {} is missing, and the one before it is full", request.url))));
                 }
                 other => return Ok(Err(other)),
             };

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Arrivals, FILE_MISSING, PAGE_NOT_READ, Problem};
 use super::build::names;
@@ -15,8 +14,10 @@ use super::entry::{entry, reasons};
 use super::fetching::fetch_all;
 use super::listing::{listed_requests, listing_page, no_longer_listed, no_longer_listed_message, otherwise_requests};
 use super::partitions::{Expected, PublishedRange};
+use super::planned::{Plan, PlannedTask, TaskState};
 use super::requests::requests;
 use super::selection::{Selected, selected, sources_of};
+use super::upstream::{AcceptedFiles, OtherTasks, Upstream, spared, upstream_of};
 use super::wanted::{Fetched, Wanted};
 use super::{FetchedSource, RunSettings, SharedObserver, fetcher};
 use pubdata_build::validate::SHRINK;
@@ -26,50 +27,6 @@ use pubdata_core::pipeline::{Source, Variable};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::{Fetcher, Request};
 use pubdata_store::{Manifest, Snapshots, TaskEntry};
-
-/// What a run would do, task by task, and what the publishers said.
-pub struct Plan {
-    pub tasks: Vec<PlannedTask>,
-    pub sources: Vec<FetchedSource>,
-    /// Tasks of the current release that the selectors leave alone.
-    pub untouched: Vec<String>,
-    /// The release the channel points at.
-    pub current: Option<Manifest>,
-    /// The channel's generation; none when it does not exist yet.
-    pub generation: Option<u64>,
-    /// Whether the sources are a mirror of samples: row floors do not apply.
-    pub is_sample: bool,
-}
-
-/// One pipeline for one partition.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct PlannedTask {
-    pub task_id: String,
-    pub pipeline_id: String,
-    /// Value of the partition's URL variable.
-    pub partition: Option<String>,
-    pub state: TaskState,
-    /// Whether the operator has said that the night can do without it.
-    pub is_optional: bool,
-    /// The day since which a partition that is not published yet is late.
-    pub late_since: Option<Date>,
-    /// What the build would be known by; none where sources are missing.
-    pub entry: Option<TaskEntry>,
-}
-
-/// What is to be done for a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", content = "reasons", rename_all = "snake_case")]
-pub enum TaskState {
-    /// The current release has this very build.
-    Fresh,
-    /// To be built, and why.
-    Stale(Vec<String>),
-    /// Sources are missing, or a file lost so much that it is not believed.
-    Blocked(Vec<Problem>),
-    /// The publisher has not put out this partition, or only some of its files.
-    NotPublished(Vec<String>),
-}
 
 struct Candidate<'a> {
     task: Selected<'a>,
@@ -86,23 +43,29 @@ struct Candidate<'a> {
     series: Vec<Series>,
     /// Sources that are fetched on demand, each with the other sources of its declaration.
     on_demand: Vec<(&'a Source, Vec<&'a str>)>,
+    /// Tasks of this run or of the last release whose files the build reads. Their own candidates ask for the files.
+    upstream: Upstream<'a>,
+    /// The files that the upstream tasks accepted.
+    of_upstream: Vec<Snapshot>,
+    /// Upstream tasks without a build that was accepted.
+    not_accepted: Vec<Problem>,
 }
 
 impl Candidate<'_> {
-    /// Does without those of the pipelines it builds on, but for the first, whose files have never come, as long as one of them is there. One that the last build
-    /// was made from is waited for: without it records would be gone that were there, and what was ambiguous would look clear.
-    fn spare_missing_lists(&mut self, settings: &RunSettings, fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) {
-        let pipeline_of = |source_id: &str| settings.declarations.source(source_id).map(|(owner, _)| owner.pipeline_id.as_str());
-        let mut others: BTreeSet<&str> = self.task.declaration.builds_on.iter().skip(1).map(String::as_str).collect();
-        let is_lacking = |(file, is_required): &&(Wanted, bool)| *is_required && !matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
-        let lacking: BTreeSet<&str> = self.files.iter().filter(is_lacking).filter_map(|(file, _)| pipeline_of(&file.request.source_id)).collect();
-        if others.iter().all(|pipeline_id| lacking.contains(pipeline_id)) {
-            return;
-        }
-        others.retain(|other| !previous.iter().any(|known| pipeline_of(&known.source_id) == Some(*other)));
+    /// Takes the files that upstream tasks accepted. Does without those pipelines that the build can be made without.
+    fn take_upstream(&mut self, others: &OtherTasks<'_>, fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) -> Result<()> {
+        let settings = others.settings;
+        let AcceptedFiles { snapshots, lacking } = others.accepted_files(self.task.declaration, &self.upstream)?;
+        self.of_upstream = snapshots;
+        let pipeline_of = |file: &Wanted| settings.declarations.source(&file.request.source_id).map(|(owner, _)| owner.pipeline_id.as_str());
+        let did_not_come = |(file, is_required): &&(Wanted, bool)| *is_required && !matches!(fetched.get(&file.request.url), Some(Fetched::Snapshots(_)));
+        let of_files = self.files.iter().filter(did_not_come).filter_map(|(file, _)| pipeline_of(file));
+        let spared = spared(settings, self.task.declaration, &of_files.chain(lacking.keys().map(String::as_str)).collect(), previous);
         for (file, is_required) in &mut self.files {
-            *is_required &= !pipeline_of(&file.request.source_id).is_some_and(|pipeline_id| others.contains(pipeline_id) && lacking.contains(pipeline_id));
+            *is_required &= !pipeline_of(file).is_some_and(|pipeline_id| spared.contains(pipeline_id));
         }
+        self.not_accepted = lacking.into_iter().filter(|(pipeline_id, _)| !spared.contains(pipeline_id.as_str())).map(|(_, problem)| problem).collect();
+        Ok(())
     }
 }
 
@@ -120,7 +83,7 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
         fetcher.prepare().await?;
     }
     let is_sample = fetcher.is_sample() || (settings.is_offline && current.as_ref().is_some_and(|manifest| manifest.is_sample));
-    let mut candidates = candidates(settings)?;
+    let mut candidates = candidates(settings, current.as_ref())?;
     if candidates.is_empty() && !(settings.chosen.pipelines.is_empty() && settings.chosen.disabled.is_empty()) {
         return Err(Error::config("`pipelines` and `disabled` in pubdata.toml leave nothing to run").hint("`pubdata settings` shows what is in force"));
     }
@@ -129,31 +92,30 @@ pub async fn plan(settings: &RunSettings, observer: &SharedObserver) -> Result<P
     for candidate in &mut candidates {
         let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id)).map_or(&[][..], |entry| &entry.inputs);
         candidate.series.iter().for_each(|series| series.settle(&mut candidate.files, &fetched, previous));
-        candidate.spare_missing_lists(settings, &fetched, previous);
     }
     sources.extend(listing_pages);
     sources.sort_by(|a, b| a.url.cmp(&b.url));
     let published = published_ranges(&candidates, &fetched);
     let today = today(settings);
-    let mut tasks = Vec::new();
-    for candidate in &candidates {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|index| !candidates[*index].upstream.is_empty());
+    let mut tasks: BTreeMap<usize, PlannedTask> = BTreeMap::new();
+    for index in order {
+        let candidate = &mut candidates[index];
         let previous = current.as_ref().and_then(|manifest| manifest.tasks.get(&candidate.task.task_id));
+        let planned = tasks.values().map(|task| (task.task_id.as_str(), task)).collect();
+        let others = OtherTasks { settings, current: current.as_ref(), is_sample, planned, refused: &BTreeSet::new() };
+        candidate.take_upstream(&others, &fetched, previous.map_or(&[], |entry| &entry.inputs))?;
         let range = published.get(&candidate.task.declaration.pipeline_id).copied();
         let expected = Expected::of(candidate.task.declaration, candidate.task.partition.as_deref(), range, previous.is_some(), today)?;
         let (state, entry) = judge(settings, candidate, &fetched, previous, expected, is_sample, current.as_ref())?;
         let pipeline_id = candidate.task.declaration.pipeline_id.clone();
         let late_since = expected.late_since.filter(|_| !is_sample && matches!(state, TaskState::NotPublished(_)));
         let is_optional = settings.chosen.is_optional(candidate.task.declaration, &candidate.task.task_id);
-        tasks.push(PlannedTask {
-            is_optional,
-            task_id: candidate.task.task_id.clone(),
-            pipeline_id,
-            partition: candidate.task.partition.clone(),
-            state,
-            late_since,
-            entry,
-        });
+        let task_id = candidate.task.task_id.clone();
+        tasks.insert(index, PlannedTask { is_optional, task_id, pipeline_id, partition: candidate.task.partition.clone(), state, late_since, entry });
     }
+    let tasks: Vec<PlannedTask> = tasks.into_values().collect();
     let untouched = current.iter().flat_map(|manifest| &manifest.tasks).filter(|(task_id, entry)| {
         let is_declared = settings.declarations.pipelines.get(&entry.pipeline_id).is_some_and(|declaration| !declaration.produces.is_empty());
         is_declared && !tasks.iter().any(|task| task.task_id == **task_id)
@@ -279,12 +241,21 @@ async fn find_listed(
 }
 
 /// The tasks that the selectors name, with the files they ask for.
-fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
+fn candidates<'a>(settings: &'a RunSettings, current: Option<&Manifest>) -> Result<Vec<Candidate<'a>>> {
     let mut candidates = Vec::new();
-    for task in selected(&settings.declarations, &settings.chosen, &settings.selectors, settings.fetch.clock.now())? {
+    let tasks = selected(&settings.declarations, &settings.chosen, &settings.selectors, settings.fetch.clock.now())?;
+    let mut task_ids: BTreeSet<String> = tasks.iter().map(|task| task.task_id.clone()).collect();
+    task_ids.extend(current.into_iter().flat_map(|current| current.tasks.keys().cloned()));
+    for task in tasks {
+        // Nobody judges the files of a task that is neither run nor released: they are read as they come.
+        let mut upstream = upstream_of(settings, task.declaration)?;
+        upstream.retain(|pipeline_id, _| task_ids.contains(*pipeline_id));
         let mut files = Vec::new();
         let (mut on_demand, mut listed, mut series, mut not_listed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (owner, source) in sources_of(settings, task.declaration)? {
+            if upstream.contains_key(owner.pipeline_id.as_str()) {
+                continue;
+            }
             if source.on_demand.is_some() {
                 let others = owner.sources.iter().filter(|other| other.on_demand.is_none()).map(|other| other.source_id.as_str());
                 on_demand.push((source, others.collect()));
@@ -300,7 +271,19 @@ fn candidates(settings: &RunSettings) -> Result<Vec<Candidate<'_>>> {
             series.extend(of_source);
             not_listed.extend(before_the_first(settings, owner, source)?);
         }
-        candidates.push(Candidate { task, files, listed, not_listed, no_longer_listed: Vec::new(), findings: Vec::new(), series, on_demand });
+        candidates.push(Candidate {
+            task,
+            files,
+            listed,
+            not_listed,
+            no_longer_listed: Vec::new(),
+            findings: Vec::new(),
+            series,
+            on_demand,
+            upstream,
+            of_upstream: Vec::new(),
+            not_accepted: Vec::new(),
+        });
     }
     Ok(candidates)
 }
@@ -337,6 +320,7 @@ fn judge(
     let Arrivals { mut snapshots, mut problems, mut findings, is_failed } =
         Arrivals::of(settings, &candidate.files, fetched, previous.map_or(&[], |previous| &previous.inputs))?;
     problems.extend(candidate.not_listed.iter().map(|message| Problem::missing(message.clone())));
+    problems.extend(candidate.not_accepted.iter().cloned());
     findings.extend(candidate.findings.iter().cloned());
     for (snapshot, finding) in &candidate.no_longer_listed {
         snapshots.push(snapshot.clone());
@@ -354,7 +338,7 @@ fn judge(
         let known = Snapshots::open(&settings.home)?.known_of_source(&source.source_id)?;
         snapshots.extend(known.into_iter().filter(|snapshot| newest.as_ref().is_none_or(|newest| snapshot.fetched_at > *newest)));
     }
-    if problems.is_empty() && snapshots.is_empty() {
+    if problems.is_empty() && snapshots.is_empty() && candidate.of_upstream.is_empty() {
         let first = candidate.files.first().map_or("no file", |(file, _)| file.request.url.as_str());
         problems.push(Problem::missing(format!("the publisher has none of its files, such as {first}")));
     }
@@ -363,6 +347,7 @@ fn judge(
         let believed = if withdrawn_in(settings, previous)?.is_some() { None } else { previous };
         problems.extend(losses(settings, &candidate.task.task_id, &snapshots, believed)?);
     }
+    snapshots.extend(candidate.of_upstream.iter().cloned());
     if !problems.is_empty() {
         return Ok((TaskState::Blocked(problems), None));
     }

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::exit_code::ExitCode;
-use super::plan::TaskState;
+use super::planned::TaskState;
 use super::wanted::Fetched;
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::issue::SourceFinding;

@@ -82,12 +82,17 @@ fn unknown_selector(declarations: &Declarations, selector: &str, now: Timestamp)
             .hint(format!("name {} in its place", readers.join(" or ")));
     }
     let known: Vec<&str> = declarations.pipelines.keys().map(String::as_str).collect();
-    if let Some(near) = nearest(pipeline_id, &known) {
-        return Error::config(format!("`{selector}` selects nothing")).hint(format!("did you mean `{near}`? `pubdata plan` lists every task"));
-    }
-    Error::config(format!("`{selector}` selects nothing"))
-        .hint(format!("name a pipeline ({}), a family, a dataset, or a task such as census.acs5/vintage=2023", known.join(", ")))
+    let having = known.iter().filter(|known| !pipeline_id.is_empty() && known.contains(pipeline_id)).take(NAMES_SHOWN);
+    let near: BTreeSet<&str> = nearest(pipeline_id, &known).into_iter().chain(having.copied()).collect();
+    let meant = match near.len() {
+        0 => "name a family such as census, a pipeline such as census.acs5, a dataset, or a task such as census.acs5/vintage=2023".to_owned(),
+        _ => format!("did you mean {}?", near.iter().map(|near| format!("`{near}`")).collect::<Vec<_>>().join(" or ")),
+    };
+    Error::config(format!("`{selector}` selects nothing")).hint(format!("{meant} `pubdata plan --offline` lists every task without asking a publisher"))
 }
+
+/// Names of pipelines that a hint has room for.
+const NAMES_SHOWN: usize = 4;
 
 /// The sources a build reads: its own, then those of other declarations.
 pub(super) fn sources_of<'a>(settings: &'a RunSettings, declaration: &'a Declaration) -> Result<Vec<(&'a Declaration, &'a Source)>> {

@@ -136,6 +136,7 @@ mod tests {
             fetched_at: String::new(),
             redirected_through: Vec::new(),
             obtained: Default::default(),
+            mirror: None,
         };
         Inputs::new(vec![snapshot("a"), snapshot("b")])
     }

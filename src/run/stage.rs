@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::build::{BuildOutput, Totals, ValidatedTables, build, check, expectations, judged_against, names, refused, rows_of};
 use super::by_hand::withdrawn_in;
-use super::plan::{Plan, PlannedTask};
+use super::planned::{Plan, PlannedTask};
 use super::source_rows::RowUses;
 use super::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use super::{FetchedSource, RunSettings, SharedObserver, drift};

@@ -15,13 +15,16 @@ use super::selection::selected;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Declaration, Source};
-use pubdata_core::provenance::Obtained;
+use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
 
 /// A source whose files a person fetches, or of which a person's file counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileByHand {
     pub source_id: String,
+    pub pipeline_id: String,
+    /// Whether the build needs the source.
+    pub is_required: bool,
     /// Whether it is declared so: a run asks nobody.
     pub is_by_hand: bool,
     pub url: String,
@@ -30,8 +33,23 @@ pub struct FileByHand {
     /// The day of the import; none of a file from a mirror.
     pub imported_on: Option<String>,
     pub imported_by: Option<String>,
-    /// The day from which a newer file is late; none where nobody knows.
+    /// The day from which a newer file is late; none where nobody knows, and of samples.
     pub due: Option<Date>,
+}
+
+impl FileByHand {
+    /// Whether a person has to import a file now: a newer one is late, or the build needs one that was never imported.
+    pub fn is_due(&self, today: Date) -> bool {
+        self.is_by_hand && if self.source_date.is_none() { self.is_required } else { self.due.is_some_and(|due| due <= today) }
+    }
+}
+
+/// Files that persons import.
+#[derive(Debug, Clone, Default)]
+pub struct FilesByHand {
+    pub files: Vec<FileByHand>,
+    /// Why files of the home could not be read that may be among them.
+    pub unreadable: Vec<String>,
 }
 
 /// What stands of each task that is chosen to run: what the last run that tried it said, and what the release has of it. `runs` are newest first.
@@ -114,37 +132,40 @@ fn of_task(settings: &RunSettings, declaration: &Declaration, task_id: &str, rel
     report
 }
 
-/// The sources whose files come by hand, with when the next is due.
+/// Returns the sources whose files persons import, with when the next is due. A release of samples has no next edition.
 ///
 /// # Errors
-/// `Store`, when our own files cannot be read; `Config`, when a calendar cannot be.
-pub fn files_by_hand(settings: &RunSettings) -> Result<Vec<FileByHand>> {
+/// `Store`, when the folder of what is known cannot be read; `Config`, when a calendar cannot be.
+pub fn files_by_hand(settings: &RunSettings, release: Option<&Manifest>) -> Result<FilesByHand> {
+    let (known, unreadable) = Snapshots::look(&settings.home).readable()?;
+    let is_sample = release.is_some_and(|release| release.is_sample);
     let mut files = Vec::new();
     for declaration in settings.declarations.pipelines.values() {
         for source in &declaration.sources {
-            files.extend(of_source(settings, declaration, source)?);
+            let of_source: Vec<Snapshot> = known.iter().filter(|known| known.source_id == source.source_id).cloned().collect();
+            files.extend(files_of_source(settings, declaration, source, of_source, is_sample)?);
         }
     }
-    Ok(files)
+    Ok(FilesByHand { files, unreadable: unreadable.iter().map(ToString::to_string).collect() })
 }
 
-fn of_source(settings: &RunSettings, declaration: &Declaration, source: &Source) -> Result<Vec<FileByHand>> {
-    let mut known = Snapshots::look(&settings.home).known_of_source(&source.source_id)?;
-    let days: BTreeMap<String, Date> = due(settings, declaration, None, &known)?;
+fn files_of_source(settings: &RunSettings, declaration: &Declaration, source: &Source, mut known: Vec<Snapshot>, is_sample: bool) -> Result<Vec<FileByHand>> {
+    let days: BTreeMap<String, Date> = if is_sample { BTreeMap::new() } else { due(settings, declaration, None, &known)? };
     known.retain(|known| known.obtained == Obtained::ByHand || (source.by_hand && (source.listing.is_none() || known.url != source.url)));
     let is_awaited = source.by_hand && settings.chosen.has(declaration, &declaration.pipeline_id);
     if known.is_empty() && !is_awaited {
         return Ok(Vec::new());
     }
-    let due = days.get(&source.source_id).copied();
     let none = FileByHand {
         source_id: source.source_id.clone(),
+        pipeline_id: declaration.pipeline_id.clone(),
+        is_required: source.required,
         is_by_hand: source.by_hand,
         url: source.url.clone(),
         source_date: None,
         imported_on: None,
         imported_by: None,
-        due,
+        due: days.get(&source.source_id).copied(),
     };
     let mut files = Vec::new();
     for snapshot in &known {

@@ -40,7 +40,7 @@ pub struct ToldDifference {
 pub async fn told_replay(settings: &RunSettings, found: &FoundRecord<'_>) -> Result<ToldReplay> {
     let untried = |reason: &str| ToldReplay { verdict: None, reason: Some(reason.to_owned()), differences: Vec::new(), notes: Vec::new() };
     if found.record_id.dataset_id() == QUARANTINE {
-        return Ok(untried("a record that was set aside is made again from all of its list: `pubdata trace` does that"));
+        return Ok(untried("a quarantined record is built again from all of its list: `pubdata trace` does that"));
     }
     let entry = entry_of(found)?;
     if !found.pointers.iter().all(|pointer| snapshot_of(entry, pointer).is_some()) {

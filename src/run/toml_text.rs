@@ -21,6 +21,14 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    /// Returns a text as a basic string.
+    pub fn quoted(text: &str) -> String {
+        super::quoted(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

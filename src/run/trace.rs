@@ -33,6 +33,8 @@ pub struct TraceReport {
     pub record: Map<String, Value>,
     /// Where the publisher shows what the record is about, by name of the link.
     pub links: BTreeMap<String, String>,
+    /// How columns that the source does not state come from it.
+    pub derivations: BTreeMap<String, String>,
     pub sources: Vec<TracedSource>,
     /// Whether every snapshot still has its digest and the record comes out the same.
     pub is_match: bool,
@@ -54,6 +56,8 @@ pub struct TracedSource {
     pub source_version: String,
     pub source_date: String,
     pub obtained: Obtained,
+    /// Name of the mirror that it came from; none where it came from the publisher or a person.
+    pub mirror: Option<String>,
     /// Where the snapshot is: on disk, or in the store where the home lacks it.
     pub path: String,
     /// The bytes, as text; none when they cannot be read.
@@ -96,10 +100,14 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
     let LocatedRecord { manifest, part, record, pointers } = located;
     let found = FoundRecord { manifest: &manifest, part: &part, record_id, columns: &record, pointers: &pointers };
     let entry = entry_of(&found)?;
-    let links = settings.declarations.contracts.get(record_id.dataset_id()).map(|contract| links(contract, &record)).unwrap_or_default();
+    let contract = settings.declarations.contracts.get(record_id.dataset_id());
+    let links = contract.map(|contract| links(contract, &record)).unwrap_or_default();
+    let derivations = contract.iter().flat_map(|contract| contract.derivations(&record));
+    let derivations = derivations.map(|(column, rule)| (column.to_owned(), rule.to_owned())).collect();
     let made = MadeWith::of(settings, &manifest, entry).await;
     let mut at_hand = AtHand::new(settings, None);
-    let (made, Remade { replay, not_possible, missing, differences, notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
+    let (made, Remade { replay, not_possible, missing, differences, mut notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
+    notes.extend(open_interval(&record));
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let sources = blocking(|| pointers.iter().map(|pointer| traced_source(declared, &at_hand, entry, pointer)).collect());
     let not_possible = not_possible.or_else(|| reason_of(&missing).filter(|_| replay == Replay::NotPossible));
@@ -114,6 +122,7 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
         part,
         record,
         links,
+        derivations,
         sources,
         is_match: replay == Replay::Match,
         replay,
@@ -121,6 +130,13 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
         differences,
         notes,
     })
+}
+
+/// Explains the code in the bytes of a median that falls in an open-ended interval, which is another number than the bound.
+fn open_interval(record: &Map<String, Value>) -> Option<String> {
+    let bound = record.get("bound").filter(|bound| !bound.is_null())?;
+    let side = record.get("bound_type").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+    Some(format!("the number in the bytes is the publisher's code for an open-ended interval, not a figure: the median is {side} {bound}"))
 }
 
 /// What comes of making a record again.
@@ -298,7 +314,8 @@ async fn find(releases: &Releases, manifest: &Manifest, record_id: &RecordId) ->
             return Ok((part.clone(), record, pointers));
         }
     }
-    let hint = "ids stand in the column record_id of each part and in the provenance of each answer; a record set aside has one of dataset pubdata.quarantine";
+    let hint =
+        "ids stand in the column record_id of each part and in the provenance of each answer; a quarantined record has one of dataset pubdata.quarantine";
     Err(Error::config(format!("release {} has no record `{record_id}`", manifest.release_id)).hint(hint))
 }
 
@@ -357,6 +374,7 @@ fn traced_source(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, po
         source_version: snapshot.map(|snapshot| snapshot.source_version.clone()).unwrap_or_default(),
         source_date: snapshot.map(|snapshot| snapshot.source_date.clone()).unwrap_or_default(),
         obtained: snapshot.map(|snapshot| snapshot.obtained).unwrap_or_default(),
+        mirror: snapshot.and_then(|snapshot| snapshot.mirror.clone()),
         path: snapshot.map(|snapshot| at_hand.place(snapshot)).unwrap_or_default(),
         text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }

@@ -11,7 +11,7 @@ use super::replay::Replay;
 use super::stage::whole;
 use super::trace::reason_of;
 use super::work_units::TaskInUnits;
-use super::{RunSettings, current_manifest, shown};
+use super::{RunSettings, current_manifest, part_claims};
 use pubdata_build::publish::{self, Contribution};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
@@ -22,6 +22,7 @@ use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 pub struct VerifyReport {
     pub release_id: ReleaseId,
     pub parts: usize,
+    /// Snapshots that were hashed.
     pub snapshots: usize,
     /// Texts of declarations and contracts that the release keeps.
     pub declarations: usize,
@@ -29,6 +30,8 @@ pub struct VerifyReport {
     pub problems: Vec<String>,
     /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
     pub missing: Vec<String>,
+    /// Snapshots in the place of which something stands that is no file.
+    pub unreadable: Vec<String>,
 }
 
 /// Whether building again from the snapshots gives the same release.
@@ -59,18 +62,19 @@ async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result
 /// `Store`, when the manifest itself cannot be read or was changed.
 pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
     let manifest = manifest(settings, release).await?;
-    let mut problems = shown::contradictions(settings, &manifest).await;
+    let mut problems = part_claims::contradictions(settings, &manifest).await;
     let parts = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
     let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
     // Equal bytes of several addresses are several files.
     inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
     inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
-    let mut missing = Vec::new();
+    let (mut missing, mut unreadable) = (Vec::new(), Vec::new());
     for snapshot in &inputs {
         match find(settings, snapshot).await? {
             Found::AsFetched => {}
             Found::Damaged(text) => problems.push(text),
             Found::Missing(text) => missing.push(text),
+            Found::Unreadable(text) => unreadable.push(text),
         }
     }
     for digest in &manifest.declarations {
@@ -78,7 +82,8 @@ pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Resu
     }
     problems.extend(settings.releases.companion_problems(&manifest).await?);
     let declarations = manifest.declarations.len();
-    Ok(VerifyReport { snapshots: inputs.len(), release_id: manifest.release_id, parts, declarations, problems, missing })
+    let snapshots = inputs.len() - missing.len() - unreadable.len();
+    Ok(VerifyReport { snapshots, release_id: manifest.release_id, parts, declarations, problems, missing, unreadable })
 }
 
 /// Builds a release again from its snapshots and its own declarations, in a scratch folder, and compares.

@@ -17,10 +17,10 @@ use pubdata_store::{Manifest, Part, WordCounts};
 const MOST_TOLD: usize = 10;
 
 /// More texts of a column have no known meaning than its declaration allows.
-const UNKNOWN_WORDS: &str = "unknown_words";
+pub(super) const UNKNOWN_WORDS: &str = "unknown_words";
 
 /// So many that readers are told that the column's meaning is lost.
-const MEANING_LOST: &str = "meaning_lost";
+pub(super) const MEANING_LOST: &str = "meaning_lost";
 
 /// Counts by dataset and coded column.
 type Counts = BTreeMap<(String, String), WordCounts>;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::business::datasets::Entity;
+use crate::business::table::Businesses;
 use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -15,13 +17,15 @@ use crate::meaning::write_words;
 use crate::permit::datasets::PERMITS;
 use crate::permit::table::Permits;
 use crate::place::reach::{self, Population, Reaches};
+use crate::release::freshness::DatasetState;
 use crate::release::loaded::Release;
+use crate::release::rows::Dataset;
 use crate::sec::members::Members;
 use crate::sec::tables::SecTables;
 use crate::tax::table::{STATES, TaxTables};
 use pubdata_core::contract::Contract;
 use pubdata_core::provenance::SourceRows;
-use pubdata_store::{DatasetEntry, Scope, TaskEntry};
+use pubdata_store::{DatasetEntry, TaskEntry};
 
 /// The parameters of both endpoints.
 const PARAMETERS: &[Parameter] = &[format("datasets"), RELEASE, AS_OF];
@@ -31,7 +35,7 @@ pub const GEOGRAPHIC: Endpoint = Endpoint {
     path: "/v1/geo-demographics/coverage",
     operation_id: "getGeographicCoverage",
     summary: "What the geographic datasets cover",
-    access: Access::Scope(Scope::Geo),
+    access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
     data: "CoverageReport",
@@ -77,10 +81,27 @@ fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> 
                     json.key("dataset_id").text(dataset_id);
                     write_dataset(json, call, dataset_id, dataset, contract);
                     json.key("freshness").text(freshness.of(dataset_id).name());
+                    json.key("state").text(DatasetState::of(&release.manifest, dataset, call.today()).name());
+                });
+            }
+        });
+        json.key("without_records").array(|json| {
+            for contract in without_records(call).filter(|contract| is_wanted(&contract.dataset_id)) {
+                json.object(|json| {
+                    json.key("dataset_id").text(&contract.dataset_id);
+                    json.key("title").text(&contract.title);
                 });
             }
         });
     });
+}
+
+/// The datasets of the release's families of which it has no records.
+fn without_records<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Contract> {
+    let datasets = &call.release.manifest.datasets;
+    let family = |dataset_id: &str| dataset_id.split('.').next().unwrap_or_default().to_owned();
+    let families: BTreeSet<String> = datasets.keys().map(|dataset_id| family(dataset_id)).collect();
+    call.contracts().values().filter(move |contract| !datasets.contains_key(&contract.dataset_id) && families.contains(&family(&contract.dataset_id)))
 }
 
 fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>) {
@@ -140,6 +161,7 @@ fn write_lists(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &Dat
     let reaches = Reaches { release, dataset, today: call.today() };
     json.key("lists").array(|json| match dataset_id {
         PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &reaches)),
+        Entity::ID => release.table::<Businesses>().into_iter().for_each(|businesses| businesses.write_lists(json, &reaches)),
         LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &reaches)),
         STATES => TaxTables::of(release).write_lists(json, Population::of(release)),
         _ => {}

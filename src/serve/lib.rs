@@ -35,9 +35,9 @@ mod tracer;
 mod zip_code;
 
 pub use http::service::Clock;
-pub use release::freshness::{freshness_of, freshness_of_task};
+pub use release::freshness::{DatasetState, freshness_of, freshness_of_task, summary_of_states};
 pub use router::Api;
-pub use routes::{asyncapi_document, openapi_document};
+pub use routes::{DEFAULT_URL, asyncapi_document, openapi_document};
 pub use run::serve;
 pub use server::Server;
 pub use settings::{HandedOut, Limits, LimitsServer, Pages, ServeSettings, TlsFiles, WhenAway};
@@ -52,18 +52,30 @@ pub mod fuzzing {
     use super::stream::frames::{self, ClientFrame, Misread};
     use pubdata_core::ids::ReleaseId;
 
+    const CONNECTION: &str = "c0";
+
     /// What the stream says to a message, as far as that does not depend on a release.
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
-            Ok(ClientFrame::Auth(auth)) => vec![frames::error(&Problem::new(Code::InvalidParameter, auth.token), None)],
+            Ok(ClientFrame::Auth(auth)) => vec![frames::error(&Problem::new(Code::InvalidParameter, auth.token), CONNECTION, None)],
             Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::unsubscribed(&asked.id)],
             Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
             Ok(ClientFrame::Subscribe(asked)) => match super::stream::filter::Filter::read(asked.filters) {
                 Ok(mut filter) => vec![frames::subscribed(&asked.id, asked.since_seq.unwrap_or_default(), &filter.resolve(None))],
-                Err((field, message)) => vec![frames::error(&Problem::of_field(Code::InvalidParameter, field, message), Some(&asked.id))],
+                Err((field, message)) => vec![frames::error(&Problem::of_field(Code::InvalidParameter, field, message), CONNECTION, Some(&asked.id))],
             },
-            Err(Misread::NoMessage(message) | Misread::WrongMember { message, .. }) => vec![frames::fatal_error(&Problem::new(Code::InvalidJson, message))],
+            Err(Misread::NoMessage(message)) => vec![frames::fatal_error(&Problem::new(Code::InvalidJson, message), CONNECTION)],
+            Err(Misread::WrongMember { problem, id }) => vec![frames::error(&problem, CONNECTION, id.as_deref())],
         }
+    }
+
+    /// The address that lines of `X-Forwarded-For` name behind so many proxies.
+    pub fn address_behind(lines: &[&[u8]], trusted_hops: usize) -> Option<String> {
+        let mut headers = axum::http::HeaderMap::new();
+        for value in lines.iter().filter_map(|line| axum::http::HeaderValue::from_bytes(line).ok()) {
+            headers.append("x-forwarded-for", value);
+        }
+        super::http::peer::forwarded(&headers, trusted_hops).map(super::http::peer::name)
     }
 
     /// A cursor, and what is read of it again.

@@ -133,6 +133,15 @@ fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (co
             json.key("columns").value(columns);
         });
         json.key("formula").optional_text(formula(call, id, columns).as_deref());
+        json.key("derivations").array(|json| {
+            let contract = call.contracts().get(id.dataset_id());
+            for (column, rule) in contract.into_iter().flat_map(|contract| contract.derivations(columns)) {
+                json.object(|json| {
+                    json.key("column").text(column);
+                    json.key("rule").text(rule);
+                });
+            }
+        });
         json.key("part").object(|json| {
             json.key("path").text(&part.path);
             json.key("rows").count(part.rows);
@@ -189,6 +198,7 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot], b
             json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
             json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
             json.key("obtained").optional_text(snapshot.map(|snapshot| snapshot.obtained.name()));
+            json.key("mirror").optional_text(snapshot.and_then(|snapshot| snapshot.mirror.as_deref()));
             let places = snapshot.map(|snapshot| snapshot.redirected_through.as_slice()).unwrap_or_default();
             json.key("redirected_through").texts(places.iter().map(String::as_str));
             match snapshot {
@@ -207,10 +217,11 @@ fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot], b
     });
 }
 
-/// What fetches the same bytes from the publisher, as long as the file is the same there. None of what is not fetched by HTTP, or was given by a person.
+/// What fetches the same bytes from the publisher, as long as the file is the same there. None of what is not fetched by HTTP, was given by a person, or came
+/// from a mirror.
 fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
     let SourcePointer { offset, length, member, .. } = pointer;
-    if !snapshot.url.starts_with("http") || snapshot.obtained != Obtained::ByProgram {
+    if !snapshot.url.starts_with("http") || snapshot.obtained != Obtained::ByProgram || snapshot.mirror.is_some() {
         return Vec::new();
     }
     let url = quoted(&snapshot.url);
@@ -228,4 +239,43 @@ fn commands(snapshot: &Snapshot, pointer: &SourcePointer) -> Vec<String> {
 /// A word of a command line.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use pubdata_core::ids::Digest;
+
+    use super::*;
+
+    #[test]
+    fn commands_fetch_the_publishers_file_and_none_a_mirrors_copy() {
+        let snapshot = |mirror: Option<&str>| Snapshot {
+            source_id: "test.table".to_owned(),
+            keys: BTreeMap::new(),
+            url: "https://publisher.example/o'clock.csv".to_owned(),
+            sha256: Digest::of(b"table"),
+            size_bytes: 100,
+            source_version: "current".to_owned(),
+            source_date: "2026-11-28".to_owned(),
+            etag: None,
+            last_modified: None,
+            fetched_at: "2026-11-28T04:30:00Z".to_owned(),
+            redirected_through: Vec::new(),
+            obtained: Obtained::ByProgram,
+            mirror: mirror.map(str::to_owned),
+        };
+        let pointer = |member: Option<&str>| SourcePointer {
+            source_id: "test.table".to_owned(),
+            snapshot: Digest::of(b"table"),
+            member: member.map(str::to_owned),
+            offset: 10,
+            length: 5,
+        };
+        assert_eq!(commands(&snapshot(None), &pointer(None)), ["curl -sSL -r 10-14 'https://publisher.example/o'\\''clock.csv'"]);
+        let of_member = ["curl -sSL -o snapshot.zip 'https://publisher.example/o'\\''clock.csv'", "unzip -p snapshot.zip 'a\\*.csv' | tail -c +11 | head -c 5"];
+        assert_eq!(commands(&snapshot(None), &pointer(Some("a*.csv"))), of_member);
+        assert_eq!(commands(&snapshot(Some("samples")), &pointer(None)), [""; 0]);
+    }
 }

@@ -18,6 +18,7 @@ use tower_http::compression::Compression;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate};
 
 use super::http::dispatch::dispatch;
+use super::http::format::is_html_preferred;
 use super::http::host;
 use super::http::metrics::{CONTENT_TYPE, TransportNumbers};
 use super::http::middleware::{WhoPays, guard, guard_page, is_bodiless};
@@ -87,14 +88,9 @@ fn without_false_length(mut response: Response) -> Response {
     response
 }
 
-/// Whether a browser asks, to show the answer.
-fn is_for_a_person(request: &Request) -> bool {
-    request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|accepted| accepted.contains("text/html"))
-}
-
 /// The answer, or where it refuses a browser without a key, a page that says what the address is.
 async fn explained<F: Future<Output = Response>>(pages: Arc<Pages>, request: Request, answer: impl FnOnce(Request) -> F) -> Response {
-    if !is_for_a_person(&request) {
+    if !is_html_preferred(request.headers()) {
         return answer(request).await;
     }
     let path = request.uri().path().to_owned();
@@ -129,15 +125,15 @@ fn pages(server: &Arc<Server>) -> Router {
     let own_host = || from_fn_with_state(server.service.clone(), own_host);
     let guarded = |pays: WhoPays| from_fn_with_state((server.service.clone(), pays), guard_page);
     let documents = Router::new()
-        .route("/v1/openapi.json", get(openapi_document).fallback(no_route))
-        .route("/v1/asyncapi.json", get(asyncapi_document).fallback(no_route))
-        .route("/v1/log/{*file}", get(log_file).fallback(no_route))
-        .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(no_route))
-        .route("/v1/stream", get(upgrade).fallback(no_route))
+        .route("/v1/openapi.json", get(openapi_document).fallback(wrong_method))
+        .route("/v1/asyncapi.json", get(asyncapi_document).fallback(wrong_method))
+        .route("/v1/log/{*file}", get(log_file).fallback(wrong_method))
+        .route("/problems/{code}", get(|code: Path<String>| async move { Redirect::temporary(&problem_page(&code)) }).fallback(wrong_method))
+        .route("/v1/stream", get(upgrade).fallback(wrong_method))
         .fallback(no_route);
     let free = Router::new()
-        .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(no_route))
-        .route("/readyz", get(ready).fallback(no_route));
+        .route("/healthz", get(|| async { health(StatusCode::OK, "ok", None) }).fallback(wrong_method))
+        .route("/readyz", get(ready).fallback(wrong_method));
     let mut numbers = Router::new();
     if settings.is_metrics_on_main() {
         numbers = numbers.route("/metrics", get(metrics_on_main).fallback(no_route));
@@ -198,12 +194,18 @@ pub fn metrics_router(server: &Arc<Server>) -> Router {
 
 async fn no_route(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
     let (method, path) = (request.method(), request.uri().path());
-    let is_page = method == Method::GET && !path.starts_with("/v1/") && is_for_a_person(&request);
+    let is_page = method == Method::GET && !path.starts_with("/v1/") && is_html_preferred(request.headers());
     if let Some(page) = is_page.then(|| server.pages.missing(path)).flatten() {
         return page;
     }
     let detail = format!("there is no {} {}; /v1/openapi.json lists every route", shown(method.as_str()), shown(path));
     problem_response(&server.service, &Problem::new(Code::RouteNotFound, detail), path, &request_id)
+}
+
+/// Refuses a method that the path does not have; the router adds `Allow`.
+async fn wrong_method(State(server): State<Arc<Server>>, Extension(request_id): Extension<RequestId>, request: Request) -> Response {
+    let detail = format!("{} is not a method of this path; `Allow` has those that are", shown(request.method().as_str()));
+    problem_response(&server.service, &Problem::new(Code::MethodNotAllowed, detail), request.uri().path(), &request_id)
 }
 
 async fn openapi_document(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {

@@ -31,8 +31,19 @@ static OF_ALL: Family = Family {
 };
 
 /// All families. The first is loaded before the others, which are given what it keeps of a release; these side by side.
-pub static FAMILIES: [&Family; 10] =
-    [&OF_ALL, &bulk::FAMILY, &geo::FAMILY, &sec::FAMILY, &business::FAMILY, &license::FAMILY, &permit::FAMILY, &zip_code::FAMILY, &tax::FAMILY, &admin::FAMILY];
+pub static FAMILIES: [&Family; 11] = [
+    &OF_ALL,
+    &bulk::FAMILY,
+    &geo::FAMILY,
+    &sec::FAMILY,
+    &business::FAMILY,
+    &license::FAMILY,
+    &permit::FAMILY,
+    &zip_code::FAMILY,
+    &tax::FAMILY,
+    &admin::OF_HOLDERS,
+    &admin::FAMILY,
+];
 
 /// Every endpoint.
 pub fn endpoints() -> impl Iterator<Item = &'static Endpoint> {

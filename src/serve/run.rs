@@ -49,7 +49,8 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     let stop = watch::Sender::new(false);
     let transport = |tls, connections| {
         let Limits { head_time, write_time, .. } = settings.limits;
-        Transport { tls, connections, head_time, write_time, drain_limit: settings.drain_limit }
+        let public_url = server.service.public_url().into();
+        Transport { tls, connections, head_time, write_time, drain_limit: settings.drain_limit, public_url }
     };
     let replica = Replica::of(&server.service.home, server.service.catalog.releases().store())?;
     // Before anybody asks: the keys of a store are those of this server.
@@ -75,7 +76,7 @@ pub async fn serve(mut settings: ServeSettings, contracts: Contracts) -> Result<
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     let address = listener.local_addr().unwrap_or(settings.bind);
-    tracing::info!("serving channel `{}` on {scheme}://{address}, over {} connections at most", settings.channel, settings.limits.connections);
+    tracing::info!(target: "pubdata::address", "serving channel `{}` on {scheme}://{address}, over {} connections at most", settings.channel, settings.limits.connections);
     let answering = listen::run(listener, transport(tls, server.service.connections.clone()), server.api(), stop.subscribe());
     tokio::spawn(stop_on_signal(server.clone(), stop));
     let outcome = answering.await;
@@ -163,7 +164,8 @@ async fn follow_channel(service: Arc<Service>) {
                 let way_out = error.way_out().unwrap_or("`pubdata verify` lists what is damaged, `pubdata run --force` builds it again");
                 let text = format!("{error}; {way_out}");
                 if text != last_failure {
-                    tracing::error!("the channel cannot be followed, the present release stays: {text}");
+                    let what_stays = if service.catalog.current().is_some() { "the present release stays" } else { "no release is served" };
+                    tracing::error!("the channel cannot be followed, {what_stays}: {text}");
                 }
                 last_failure = text;
                 continue;

@@ -112,6 +112,7 @@ async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("source_date").text(&snapshot.source_date);
         json.key("fetched_at").text(&snapshot.fetched_at);
         json.key("obtained").text(snapshot.obtained.name());
+        json.key("mirror").optional_text(snapshot.mirror.as_deref());
         json.key("redirected_through").texts(snapshot.redirected_through.iter().map(String::as_str));
         json.key("size_bytes").count(snapshot.size_bytes);
         let task = used.tasks().next().map(|(_, task)| task);

@@ -39,6 +39,10 @@ pub struct Home {
     root: PathBuf,
 }
 
+/// What of a home is there as soon as anything was written into it.
+const OF_A_HOME: [&str; 12] =
+    ["snapshots", "releases", "channels", "state", "runs", "stream", "seen-logs", "ledger.jsonl", "accepted.jsonl", "keys.json", "home.json", SETTINGS_FILE];
+
 /// Held by the one run that may change the home; released when dropped or when the process dies.
 #[derive(Debug)]
 pub struct RunLock {
@@ -55,6 +59,11 @@ impl Home {
         let root = root.canonicalize().at("find folder", root)?;
         refuse_newer(&root)?;
         Ok(Self { root })
+    }
+
+    /// Whether a folder has anything that this program writes into a home.
+    pub fn is_home(root: &Path) -> bool {
+        OF_A_HOME.iter().any(|name| root.join(name).exists())
     }
 
     /// The folder itself.

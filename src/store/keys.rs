@@ -1,110 +1,20 @@
-//! API keys: who holds them, what they permit and until when. The key itself is shown once; only its digest is kept.
+//! The file of API keys and invitations: one lock, one change at a time, replaced whole.
 
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind as IoErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use base64::Engine as _;
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
+use super::api_key::{ApiKey, CreatedKey, KEY_PREFIX, NewKey, PreviousSecret, new_secret, to_second};
+use super::invitations::{CreatedInvitation, Invitation, MAX_OPEN, NewInvitation};
 use super::{Home, Plans, files};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::Digest;
-use pubdata_core::printable::{is_unprintable, printable};
 
 /// Format of the keys file; readers refuse a newer one.
 pub(super) const FORMAT_VERSION: u32 = 1;
-
-/// What a key permits. One scope per product family, one for the stream, one for administration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    General,
-    Geo,
-    Sec,
-    Stream,
-    Admin,
-}
-
-impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 5] = [Self::General, Self::Geo, Self::Sec, Self::Stream, Self::Admin];
-
-    /// The scope's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::Geo => "geo",
-            Self::Sec => "sec",
-            Self::Stream => "stream",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-impl FromStr for Scope {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|scope| scope.name() == text).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::config(format!("there is no scope `{text}`")).hint(format!("scopes: {names}"))
-        })
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
-
-/// What is kept of an API key: everything but the key, of which only the SHA-256 digest is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApiKey {
-    /// Names the key in lists and logs; not a secret.
-    pub id: String,
-    /// Who holds it.
-    pub name: String,
-    pub sha256: Digest,
-    pub scopes: Vec<Scope>,
-    pub plan: String,
-    /// RFC 3339 UTC.
-    pub created_at: String,
-    /// RFC 3339 UTC; none for a key that does not expire.
-    pub expires_at: Option<String>,
-    /// RFC 3339 UTC; none while the key is valid.
-    pub revoked_at: Option<String>,
-}
-
-impl ApiKey {
-    /// Whether the key may be used at `now`.
-    pub fn is_valid_at(&self, now: Timestamp) -> bool {
-        let is_unexpired = self.expires_at.as_deref().is_none_or(|text| text.parse::<Timestamp>().is_ok_and(|expiry| now < expiry));
-        self.revoked_at.is_none() && is_unexpired
-    }
-}
-
-/// A wish for a new key.
-#[derive(Debug, Clone)]
-pub struct NewKey {
-    pub name: String,
-    pub scopes: Vec<Scope>,
-    pub plan: String,
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A new key together with its secret, which exists only here.
-#[derive(Debug, Clone, Serialize)]
-pub struct CreatedKey {
-    /// The secret to hand out.
-    pub key: String,
-    #[serde(flatten)]
-    pub entry: ApiKey,
-}
 
 /// The file `HOME/keys.json`.
 #[derive(Debug, Clone)]
@@ -112,10 +22,13 @@ pub struct Keys {
     path: PathBuf,
 }
 
+/// What the file holds.
 #[derive(Serialize, Deserialize)]
-struct KeysFile {
+pub(super) struct KeysFile {
     format_version: u32,
-    keys: Vec<ApiKey>,
+    pub(super) keys: Vec<ApiKey>,
+    #[serde(default)]
+    pub(super) invitations: Vec<Invitation>,
 }
 
 impl Keys {
@@ -134,39 +47,30 @@ impl Keys {
     /// # Errors
     /// `Config`, when name, scopes or plan are not valid; `Store`, when the file cannot be read or written.
     pub fn create(&self, new: NewKey, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
-        plans.get(&new.plan)?;
-        if new.name.trim().is_empty() || new.name.len() > 200 {
-            return Err(Error::config("a key needs a name of 1 to 200 characters"));
-        }
-        if new.name.contains(is_unprintable) {
-            let message = format!("the name of a key has no control characters: `{}`", printable(&new.name));
-            return Err(Error::config(message).hint("a list of keys is read on a terminal, which would obey them"));
-        }
-        if new.scopes.is_empty() {
-            return Err(Error::config("a key without scopes opens nothing").hint(format!("scopes: {}", Scope::ALL.map(Scope::name).join(", "))));
-        }
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
-        let key = format!("pd_{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(secret));
-        let sha256 = Digest::of(key.as_bytes());
-        let mut scopes = new.scopes;
-        scopes.sort_unstable();
-        scopes.dedup();
-        let entry = ApiKey {
-            id: format!("k{}", sha256.short(12)),
-            name: new.name,
-            sha256,
-            scopes,
-            plan: new.plan,
-            created_at: now.to_string(),
-            expires_at: new.expires_at.map(|expiry| expiry.to_string()),
-            revoked_at: None,
-        };
-        self.change(|keys| {
-            keys.push(entry.clone());
+        let created = new.make(plans, now)?;
+        self.change(|file| {
+            file.keys.push(created.entry.clone());
             Ok(())
         })?;
-        Ok(CreatedKey { key, entry })
+        Ok(created)
+    }
+
+    /// Gives a key a new secret. The one before is accepted for so many minutes more, and the one before that no longer.
+    ///
+    /// # Errors
+    /// `Config`, when there is no valid key of that id, or `secret` is not its present one; `Store`, when the file cannot be read or written.
+    pub fn rotate(&self, id: &str, secret: &Digest, overlap_minutes: i64, now: Timestamp) -> Result<CreatedKey> {
+        let valid_until = now.checked_add(overlap_minutes.minutes()).map_err(|error| Error::config(format!("the overlap is out of range: {error}")))?;
+        let (new, sha256) = new_secret(KEY_PREFIX)?;
+        self.change(|file| {
+            let key = file.keys.iter_mut().find(|key| key.id == id && key.is_valid_at(now)).ok_or_else(|| unknown_key(id))?;
+            if key.sha256 != *secret {
+                return Err(Error::config(format!("the secret of key `{id}` was replaced already")));
+            }
+            key.previous = (overlap_minutes > 0).then(|| PreviousSecret { sha256: key.sha256, valid_until: to_second(valid_until) });
+            (key.sha256, key.rotated_at) = (sha256, Some(to_second(now)));
+            Ok(CreatedKey { key: new, entry: key.clone() })
+        })
     }
 
     /// All keys, in the order they were made.
@@ -174,16 +78,20 @@ impl Keys {
     /// # Errors
     /// `Store`, when the file is damaged or its format is newer than this program.
     pub fn list(&self) -> Result<Vec<ApiKey>> {
-        let bytes = match files::read_file(&self.path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).at("read", &self.path),
-        };
-        Self::parse(&bytes, &self.path.display().to_string())
+        Ok(self.read()?.keys)
     }
 
-    /// The keys of a file's bytes; `place` says of which.
-    pub(super) fn parse(bytes: &[u8], place: &str) -> Result<Vec<ApiKey>> {
+    /// What the file holds; nothing when it is not there.
+    pub(super) fn read(&self) -> Result<KeysFile> {
+        match files::read_file(&self.path) {
+            Ok(bytes) => Self::parse(&bytes, &self.path.display().to_string()),
+            Err(error) if error.kind() == IoErrorKind::NotFound => Ok(KeysFile { format_version: FORMAT_VERSION, keys: Vec::new(), invitations: Vec::new() }),
+            Err(error) => Err(error).at("read", &self.path),
+        }
+    }
+
+    /// What a file's bytes hold; `place` says of which.
+    pub(super) fn parse(bytes: &[u8], place: &str) -> Result<KeysFile> {
         let file: KeysFile = serde_json::from_slice(bytes).map_err(|error| {
             Error::store(format!("{place} is not a keys file: {error}"))
                 .hint("put it back from a backup; a server that runs goes on with the keys that it knows")
@@ -192,7 +100,7 @@ impl Keys {
             let message = format!("{place} has format {}, this program reads up to {FORMAT_VERSION}", file.format_version);
             return Err(Error::store(message).hint("use the version of pubdata that wrote it, or a later one"));
         }
-        Ok(file.keys)
+        Ok(file)
     }
 
     /// Makes a key invalid from now on. It stays in the list.
@@ -200,26 +108,86 @@ impl Keys {
     /// # Errors
     /// `Config`, when there is no key of that id or it is already revoked.
     pub fn revoke(&self, id: &str, now: Timestamp) -> Result<ApiKey> {
-        self.change(|keys| {
-            let Some(key) = keys.iter_mut().find(|key| key.id == id) else {
-                return Err(Error::config(format!("there is no key `{id}`")).hint("`pubdata keys list` shows the ids"));
-            };
+        self.change(|file| {
+            let key = file.keys.iter_mut().find(|key| key.id == id).ok_or_else(|| unknown_key(id))?;
             if let Some(revoked_at) = &key.revoked_at {
                 return Err(Error::config(format!("key `{id}` was already revoked at {revoked_at}")));
             }
-            key.revoked_at = Some(now.to_string());
+            key.revoked_at = Some(to_second(now));
             Ok(key.clone())
         })
     }
 
+    /// Makes an invitation and stores the digest of its token.
+    ///
+    /// # Errors
+    /// `Config`, when no key could be made with it, it grants the scope `admin`, or too many are open; `Store`, when the file cannot be read or written.
+    pub fn invite(&self, new: NewInvitation, plans: &Plans, now: Timestamp) -> Result<CreatedInvitation> {
+        let created = new.make(plans, now)?;
+        self.change(|file| {
+            file.invitations.retain(|invitation| !invitation.is_forgotten(now));
+            if file.invitations.iter().filter(|invitation| invitation.refusal(now).is_none()).count() >= MAX_OPEN {
+                let hint = "`pubdata keys list` shows them, `pubdata keys revoke ID` takes one back";
+                return Err(Error::config(format!("{MAX_OPEN} invitations are open, which is the most there may be")).hint(hint));
+            }
+            file.invitations.push(created.entry.clone());
+            Ok(())
+        })?;
+        Ok(created)
+    }
+
+    /// All invitations that are not forgotten, in the order they were made.
+    ///
+    /// # Errors
+    /// As [`Keys::list`].
+    pub fn invitations(&self) -> Result<Vec<Invitation>> {
+        Ok(self.read()?.invitations)
+    }
+
+    /// Makes the key of an invitation and uses the invitation up.
+    ///
+    /// # Errors
+    /// `Config`, when the token is of no invitation that can be used, or a key of its plan can no longer be made; `Store`, when the file cannot be read
+    /// or written.
+    pub fn redeem(&self, token: &Digest, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
+        self.change(|file| {
+            let unknown = || Error::config("there is no such invitation");
+            let invitation = file.invitations.iter_mut().find(|invitation| invitation.sha256 == *token).ok_or_else(unknown)?;
+            if let Some(refusal) = invitation.refusal(now) {
+                return Err(Error::config(refusal));
+            }
+            let created = invitation.key(now)?.make(plans, now)?;
+            (invitation.used_at, invitation.key_id) = (Some(to_second(now)), Some(created.entry.id.clone()));
+            file.keys.push(created.entry.clone());
+            Ok(created)
+        })
+    }
+
+    /// Takes an invitation back that was not used.
+    ///
+    /// # Errors
+    /// `Config`, when there is none of that id, or it cannot be used any more.
+    pub fn revoke_invitation(&self, id: &str, now: Timestamp) -> Result<Invitation> {
+        self.change(|file| {
+            let unknown = || Error::config(format!("there is no invitation `{id}`")).hint("`pubdata keys list` shows the ids");
+            let invitation = file.invitations.iter_mut().find(|invitation| invitation.id == id).ok_or_else(unknown)?;
+            if let Some(refusal) = invitation.refusal(now) {
+                return Err(Error::config(format!("{refusal}: `{id}`")));
+            }
+            invitation.revoked_at = Some(to_second(now));
+            Ok(invitation.clone())
+        })
+    }
+
     /// Reads, changes and replaces the file while no one else does.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<ApiKey>) -> Result<T>) -> Result<T> {
+    fn change<T>(&self, change: impl FnOnce(&mut KeysFile) -> Result<T>) -> Result<T> {
         let lock_path = self.path.with_extension("lock");
         let lock = files::open_with(OpenOptions::new().create(true).truncate(false).write(true), &lock_path).at("open", &lock_path)?;
         lock.lock().at("lock", &lock_path)?;
-        let mut keys = self.list()?;
-        let outcome = change(&mut keys)?;
-        let mut text = serde_json::to_vec_pretty(&KeysFile { format_version: FORMAT_VERSION, keys }).expect("keys are plain data");
+        let mut file = self.read()?;
+        let outcome = change(&mut file)?;
+        file.format_version = FORMAT_VERSION;
+        let mut text = serde_json::to_vec_pretty(&file).expect("keys are plain data");
         text.push(b'\n');
         self.replace(&text).context(|| format!("cannot write {}", self.path.display()))?;
         Ok(outcome)
@@ -236,4 +204,8 @@ impl Keys {
         file.sync_all().at("write", &temporary)?;
         std::fs::rename(&temporary, &self.path).at("replace", &self.path)
     }
+}
+
+fn unknown_key(id: &str) -> Error {
+    Error::config(format!("there is no key `{id}`")).hint("`pubdata keys list` shows the ids")
 }

@@ -2,6 +2,7 @@
 //! builds a path.
 
 mod acceptances;
+mod api_key;
 mod blocks;
 mod changes;
 mod channels;
@@ -18,6 +19,7 @@ mod folder_files;
 mod foreign_errors;
 mod formats;
 mod home;
+mod invitations;
 mod keys;
 mod ledger;
 mod lines;
@@ -44,6 +46,7 @@ mod unrenewed;
 mod word_counts;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
+pub use api_key::{ApiKey, CreatedKey, NewKey, PreviousSecret, Scope};
 pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use companions::{DATA_PACKAGE, delta_log_path};
@@ -62,7 +65,8 @@ pub use files::{open_file, read_at_most, read_file};
 pub use foreign_errors::parquet_error;
 pub use formats::{FormatReport, StagedFormats, Treatment, formats};
 pub use home::{Home, RunLock, SETTINGS_FILE};
-pub use keys::{ApiKey, CreatedKey, Keys, NewKey, Scope};
+pub use invitations::{CreatedInvitation, Invitation, NewInvitation};
+pub use keys::Keys;
 pub use ledger::{IMPORTED, ImportedFile, LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask, WITHDRAWN, append_ledger, last_word_on_import, read_ledger};
 pub use log_files::{remember_signed_note, signed_note};
 pub use manifest::{BUCKET, DatasetEntry, MANIFEST_FORMAT_VERSION, Manifest, OF_DATASET, PART_FORMAT_VERSION, Part, PartReport, TaskEntry, part_path};

@@ -117,6 +117,11 @@ impl TaskEntry {
         self.layout_evidence == Some(LayoutEvidence::Documented)
     }
 
+    /// Whether a finding about its sources needs a person.
+    pub fn needs_attention(&self) -> bool {
+        self.findings.iter().any(SourceFinding::needs_attention)
+    }
+
     /// Whether more texts of a coded column have no known meaning than its declaration allows without a mark.
     pub fn has_lost_meaning(&self, dataset_id: &str, column: &str) -> bool {
         self.meaning_lost.get(dataset_id).is_some_and(|columns| columns.iter().any(|lost| lost == column))
@@ -274,7 +279,25 @@ impl Manifest {
         if derived != manifest.release_id {
             return Err(Error::store(format!("manifest of {} was changed: its content has the id {derived}", manifest.release_id)));
         }
+        if manifest.sum_of_counts() > i64::MAX as u128 {
+            return Err(Error::store(format!("manifest of {}: its counts of rows, bytes and findings are larger than any release has", manifest.release_id)));
+        }
         Ok(manifest)
+    }
+
+    /// The sum of all counts in the manifest. Readers add some of them up in 64 bits.
+    fn sum_of_counts(&self) -> u128 {
+        let parts = self.datasets.values().flat_map(|dataset| &dataset.parts);
+        let of_parts = parts.flat_map(|part| {
+            let PartReport { quarantined, warnings, words, .. } = &part.report;
+            let of_words = words.values().flat_map(|words| words.commonest.values().chain([&words.rows, &words.unknown]));
+            quarantined.values().chain(warnings.values()).chain(of_words).chain([&part.rows, &part.size_bytes])
+        });
+        let of_tasks = self.tasks.values().flat_map(|task| {
+            let of_rows = |rows: &SourceRows| u128::from(rows.read) + u128::from(rows.accounted());
+            task.inputs.iter().map(|input| u128::from(input.size_bytes)).chain(task.source_rows.values().map(of_rows))
+        });
+        of_parts.map(|count| u128::from(*count)).chain(of_tasks).sum()
     }
 
     /// The file's bytes: JSON for people to read, keys in a fixed order.
@@ -376,7 +399,7 @@ impl<'a> HashedManifest<'a> {
         for task in tasks.as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
             strip(task, &["stale_reason", "built_at", "findings", "due"]);
             for input in task["inputs"].as_array_mut().into_iter().flatten() {
-                strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained"]);
+                strip(input, &["source_date", "etag", "last_modified", "fetched_at", "redirected_through", "obtained", "mirror"]);
             }
         }
         let datasets = datasets.iter().map(|(dataset_id, dataset)| (dataset_id.as_str(), HashedDataset::of(dataset))).collect();
@@ -442,6 +465,37 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn a_manifest_whose_counts_exceed_what_readers_add_up_is_refused() {
+        let read = |rows: [u64; 2], left_out: u64| {
+            let part = |rows: u64, path: &str| {
+                json!({
+                    "path": path, "task_id": "test.places", "partition": {}, "rows": rows, "size_bytes": 4, "sha256": "0".repeat(64), "key_range": null,
+                    "report": {"quarantined": {}, "warnings": {}, "notes": []}
+                })
+            };
+            let task = json!({
+                "pipeline_id": "test.places", "partition": {}, "input_hash": "0".repeat(64), "declaration_hash": "0".repeat(64),
+                "contracts_hash": "0".repeat(64), "code_version": "0", "inputs": [], "is_stale": false, "stale_reason": null, "publisher": "", "licence": "",
+                "homepage": "", "cadence_days": 1, "built_at": "2026-11-22T00:00:00Z",
+                "source_rows": {"a": {"read": 1, "records": 1, "merged": 0, "quarantined": 0, "left_out": {"unused": left_out}}}
+            });
+            let mut manifest: Manifest = serde_json::from_value(json!({
+                "format_version": MANIFEST_FORMAT_VERSION, "release_id": "r0123456789abcdef0123", "pubdata_version": "0.1.0", "is_sample": true,
+                "tasks": {"test.places": task},
+                "datasets": {"test.place": {"schema_version": "1.0.0", "parts": [part(rows[0], "a.parquet"), part(rows[1], "b.parquet")]}},
+                "published_at": "2026-11-22T00:00:00Z", "run_id": "x"
+            }))
+            .unwrap();
+            manifest.release_id = manifest.derive_release_id();
+            Manifest::from_json(&manifest.to_json()).map(|manifest| manifest.rows("test.place")).map_err(|error| error.to_string())
+        };
+        assert_eq!(read([3, 4], 5), Ok(7));
+        for (rows, left_out) in [([u64::MAX, 1], 0), ([i64::MAX as u64, i64::MAX as u64], 0), ([1, 1], u64::MAX)] {
+            assert!(read(rows, left_out).unwrap_err().contains("larger than any release has"), "{rows:?} {left_out}");
+        }
+    }
 
     #[test]
     fn what_is_hashed_of_a_manifest_is_its_canonical_json() {
@@ -523,6 +577,7 @@ mod tests {
             json!({"etag": "a"}),
             json!({"last_modified": "Wed, 01 Jan 2025 00:00:00 GMT"}),
             json!({"fetched_at": "2025-02-04T00:00:00Z"}),
+            json!({"mirror": "samples"}),
             json!({"obtained": "by hand"}),
             json!({"redirected_through": ["https://example.org/moved.zip"]}),
         ];

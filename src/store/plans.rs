@@ -58,17 +58,29 @@ impl Plans {
         Ok(Self(plans))
     }
 
-    /// The names of all plans.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+    /// All plans with their names.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Plan)> {
+        self.0.iter().map(|(name, plan)| (name.as_str(), *plan))
     }
 
-    /// The plan of that name.
+    /// The names of the plans that a key can have.
+    pub fn names_of_keys(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str).filter(|name| *name != ANONYMOUS_PLAN)
+    }
+
+    /// The plan of requests without a key.
+    pub fn anonymous(&self) -> Plan {
+        self.0[ANONYMOUS_PLAN]
+    }
+
+    /// The plan of that name, which a key can have.
     ///
     /// # Errors
-    /// `Config`, listing the plans there are.
-    pub fn get(&self, name: &str) -> Result<Plan> {
-        let names = || self.names().collect::<Vec<_>>().join(", ");
-        self.0.get(name).copied().ok_or_else(|| Error::config(format!("there is no plan `{name}`")).hint(format!("plans: {}", names())))
+    /// `Config`, listing the plans there are, also for that of requests without a key.
+    pub fn of_key(&self, name: &str) -> Result<Plan> {
+        let plan = self.0.get(name).copied().filter(|_| name != ANONYMOUS_PLAN);
+        let why = if name == ANONYMOUS_PLAN { "is for requests without a key" } else { "does not exist" };
+        let names = || self.names_of_keys().collect::<Vec<_>>().join(", ");
+        plan.ok_or_else(|| Error::config(format!("plan `{name}` {why}")).hint(format!("plans: {}", names())))
     }
 }

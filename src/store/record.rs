@@ -157,13 +157,11 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
         DataType::Boolean => column.as_boolean().value(row).into(),
         DataType::Int32 => column.as_primitive::<Int32Type>().value(row).into(),
         DataType::Int64 => column.as_primitive::<Int64Type>().value(row).into(),
-        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into(),
+        DataType::Float64 => number(&column.as_primitive::<Float64Type>().value(row).to_string()),
         DataType::Date32 => column.as_primitive::<Date32Type>().value_as_date(row).map(|date| date.to_string()).into(),
-        // Up to 15 digits a binary float prints the same digits again; a longer figure stays text.
-        DataType::Decimal128(precision, _) => {
+        DataType::Decimal128(..) => {
             let text = column.as_primitive::<Decimal128Type>().value_as_string(row);
-            let trimmed = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-            if *precision <= 15 { text.parse::<f64>().map_or_else(|_| text.clone().into(), Value::from) } else { trimmed.into() }
+            number(if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text })
         }
         DataType::List(_) => {
             let items = column.as_list::<i32>().value(row);
@@ -172,6 +170,15 @@ fn cell(column: &ArrayRef, row: usize) -> Result<Value> {
         }
         other => return Err(Error::store(format!("column type {other} is not one that parts have"))),
     })
+}
+
+/// The number with these digits; the text where no number of JSON is read back as the same digits.
+fn number(text: &str) -> Value {
+    match (text.parse::<i64>(), text.parse::<f64>()) {
+        (Ok(whole), _) => whole.into(),
+        (_, Ok(fraction)) if fraction.to_string() == text => fraction.into(),
+        _ => text.into(),
+    }
 }
 
 /// Offsets and lengths. Releases made before they were signed are read as well.
@@ -225,7 +232,7 @@ mod tests {
     use std::io::Write;
     use std::sync::Arc;
 
-    use arrow::array::{Int64Array, ListArray, StringArray, StructArray, UInt64Array};
+    use arrow::array::{Decimal128Array, Float64Array, Int64Array, ListArray, StringArray, StructArray, UInt64Array};
     use arrow::buffer::OffsetBuffer;
     use arrow::datatypes::{Field, Fields};
     use parquet::arrow::ArrowWriter;
@@ -248,6 +255,20 @@ mod tests {
         let items = StructArray::new(fields.clone(), columns.into_iter().map(|(_, array)| array).collect(), None);
         let field = Arc::new(Field::new_list_field(DataType::Struct(fields), false));
         Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([1]), Arc::new(items), None))
+    }
+
+    #[test]
+    fn figures_are_numbers_with_the_digits_of_the_column() {
+        let decimals: ArrayRef = Arc::new(
+            Decimal128Array::from(vec![429_050_000_000_000_000_000, 61_300_000_000, -5, 123_456_789_012_345_678, 12_345_678_901_234_567_890_000_000_000])
+                .with_precision_and_scale(38, 10)
+                .unwrap(),
+        );
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![19_652.0, 71.6, -0.0]));
+        let cells = |column: &ArrayRef| (0..column.len()).map(|row| cell(column, row).unwrap().to_string()).collect::<Vec<_>>();
+        // A longer fraction would be read back with other digits.
+        assert_eq!(cells(&decimals), ["42905000000", "6.13", "-5e-10", "\"12345678.9012345678\"", "1234567890123456789"]);
+        assert_eq!(cells(&floats), ["19652", "71.6", "0"]);
     }
 
     #[test]

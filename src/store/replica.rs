@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -110,7 +111,8 @@ impl Replica {
 
     /// Tells of keys of the home that count no more, because the store has keys and these are not among them.
     fn warn_of_own_keys(&self, shared: &Bytes) {
-        let ids = |keys: &Bytes| Keys::parse(keys, "keys").map(|keys| keys.into_iter().map(|key| key.id).collect::<BTreeSet<String>>()).unwrap_or_default();
+        let ids =
+            |keys: &Bytes| Keys::parse(keys, "keys").map(|file| file.keys.into_iter().map(|key| key.id).collect::<BTreeSet<String>>()).unwrap_or_default();
         let own = read_if_there(&self.own).ok().flatten().map(|own| ids(&own)).unwrap_or_default();
         let lost = own.difference(&ids(shared)).count();
         if lost > 0 {
@@ -242,6 +244,9 @@ impl SharedLog {
     }
 }
 
+/// Changes of shared keys that this process has begun.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
 /// Changes the keys of a home, or of the store that machines share.
 ///
 /// # Errors
@@ -252,7 +257,8 @@ pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&K
     }
     for _ in 0..TRIES {
         let (generation, before) = shared_keys(home, store).await?;
-        let aside = home.scratch_of_process("keys")?;
+        // Of this change alone: others of this process may be under way.
+        let aside = home.scratch_of_process(&format!("keys-{}", CHANGES.fetch_add(1, Ordering::Relaxed)))?;
         if let Some(before) = before {
             super::write_file(&aside.keys_file(), &before)?;
         }
@@ -267,18 +273,20 @@ pub async fn change_keys<T>(home: &Home, store: &SharedStore, change: impl Fn(&K
     Err(Error::new(ErrorKind::Busy, "the keys are changed by others all the time").hint("try again"))
 }
 
-/// The keys of a home, or of the store that machines share.
+/// The keys and invitations of a home, or of the store that machines share.
 ///
 /// # Errors
 /// `Store`, when they cannot be read.
-pub async fn list_keys(home: &Home, store: &SharedStore) -> Result<Vec<super::ApiKey>> {
-    if store.is_home(home) {
-        return Keys::open(home).list();
-    }
-    match shared_keys(home, store).await?.1 {
-        Some(keys) => Keys::parse(&keys, &format!("keys of {}", store.url())),
-        None => Ok(Vec::new()),
-    }
+pub async fn list_keys(home: &Home, store: &SharedStore) -> Result<(Vec<super::ApiKey>, Vec<super::Invitation>)> {
+    let file = if store.is_home(home) {
+        Keys::open(home).read()?
+    } else {
+        match shared_keys(home, store).await?.1 {
+            Some(keys) => Keys::parse(&keys, &format!("keys of {}", store.url()))?,
+            None => return Ok((Vec::new(), Vec::new())),
+        }
+    };
+    Ok((file.keys, file.invitations))
 }
 
 /// The store's newest keys and their generation; the home's, and 0, where it has none.

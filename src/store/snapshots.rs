@@ -153,6 +153,25 @@ impl Snapshots {
         Ok(snapshots)
     }
 
+    /// Returns the newest snapshot of every URL, by keys, and the errors of states that cannot be read.
+    ///
+    /// # Errors
+    /// `Store`, when the folder cannot be read.
+    pub fn readable(&self) -> Result<(Vec<Snapshot>, Vec<Error>)> {
+        let (mut snapshots, mut unreadable) = (Vec::new(), Vec::new());
+        for path in self.url_states()? {
+            match read_file(&path).at("read", &path) {
+                Ok(bytes) => {
+                    let state = serde_json::from_slice::<UrlState>(&bytes).ok().map(|state| state.known.snapshot);
+                    snapshots.extend(state.and_then(|snapshot| self.known(&snapshot.source_id, &snapshot.url)));
+                }
+                Err(error) => unreadable.push(error),
+            }
+        }
+        snapshots.sort_by(|a, b| a.keys.cmp(&b.keys));
+        Ok((snapshots, unreadable))
+    }
+
     /// Digests of the newest snapshot of every URL.
     ///
     /// # Errors
@@ -272,6 +291,13 @@ impl Snapshots {
         write_json(&path, &state)
     }
 
+    /// Says that a snapshot's file is gone, or that something else stands in its place.
+    pub fn absence(&self, snapshot: &Snapshot) -> String {
+        let path = self.path(snapshot);
+        let what = if path.exists() { "cannot be read: what stands there is no file" } else { "is gone" };
+        format!("snapshot {} {what} (fetched from {})", path.display(), snapshot.url)
+    }
+
     /// What is wrong with a snapshot's file: gone, or in which bytes it is not what was fetched. Nothing when it is as fetched.
     ///
     /// # Errors
@@ -279,7 +305,7 @@ impl Snapshots {
     pub fn damage(&self, snapshot: &Snapshot) -> Result<Option<String>> {
         let path = self.path(snapshot);
         if !path.is_file() {
-            return Ok(Some(format!("snapshot {} is gone (fetched from {})", path.display(), snapshot.url)));
+            return Ok(Some(self.absence(snapshot)));
         }
         let hasher = blocks::hash_file(&path)?;
         if hasher.digest() == snapshot.sha256 {

@@ -9,4 +9,5 @@ mod peers;
 mod real;
 mod receipts;
 mod serve;
+mod specification;
 mod witness;

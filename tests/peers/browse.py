@@ -114,7 +114,7 @@ def status_to_reason(driver):
 def key_to_revoked(driver):
     driver.get(BASE + "/keys")
     driver.find_element(By.CSS_SELECTOR, "#key").send_keys(KEY)
-    click(driver, "main form button", "Enter")
+    click(driver, "main form button", "Sign in")
     driver.find_element(By.CSS_SELECTOR, "#name").send_keys("browser")
     click(driver, "#create")
     key = text_of(driver, "#new-key")
@@ -126,7 +126,7 @@ def key_to_revoked(driver):
     # A key that was valid counts for up to a quarter of a second.
     revoked = WebDriverWait(driver, 5).until(lambda d: (status := d.execute_async_script(ask, key)) != 200 and status)
     seen = driver.execute_script("return document.cookie")
-    click(driver, "main form button", "Forget")
+    click(driver, "main form button", "Sign out")
     return {"used": used, "revoked": revoked, "state": "revoked" in state, "cookie": seen}
 
 

@@ -18,6 +18,32 @@ fn data_dictionary_is_that_of_the_contracts() {
     assert!(written == data_dictionary(&declarations.contracts), "docs/data-dictionary.md is out of date: run `make docs`");
 }
 
+#[test]
+fn demo_logs_the_fixtures_filings_before_it_serves() {
+    let makefile = std::fs::read_to_string(repository().join("Makefile")).unwrap();
+    let target = makefile.split("\nrun: build").nth(1).unwrap();
+    let position = |text: &str| target.find(text).unwrap_or_else(|| panic!("`make run` lacks `{text}`"));
+    let source = "fixtures/sec/current_filings/basic/source";
+    let day = target[position("--day ")..].split_whitespace().nth(1).unwrap();
+    assert!(position(&format!("--mirror {source}")) < position("$(PUBDATA) serve"), "{target}");
+    let (year, index) = (&day[..4], format!("master.{}.idx", day.replace('-', "")));
+    assert!(
+        repository().join(source).join(format!("www.sec.gov/Archives/edgar/daily-index/{year}/QTR3/{index}")).is_file(),
+        "the fixture has the index of {day}"
+    );
+    assert!(target.contains("/v1/stream'"), "a line opens the socket");
+}
+
+#[test]
+fn demo_seals_its_release_before_it_serves_and_prints_how_to_sign_in() {
+    let makefile = std::fs::read_to_string(repository().join("Makefile")).unwrap();
+    let target = makefile.split("\nrun: build").nth(1).unwrap();
+    let position = |text: &str| target.find(text).unwrap_or_else(|| panic!("`make run` lacks `{text}`"));
+    let steps = ["$(PUBDATA) run", "keys signing --name demo.invalid/samples-only", "$(PUBDATA) seal", "$(PUBDATA) serve", "keys invite", "sign in at"];
+    assert!(steps.map(position).is_sorted(), "{target}");
+    assert!(position("/v1/receipts/geo.zcta_metric:2023:90210:population") < position("sign in at"), "{target}");
+}
+
 /// The Markdown files of the repository's own rooms.
 fn documents() -> Vec<PathBuf> {
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -62,6 +88,28 @@ fn links_between_documents_lead_somewhere() {
         }
     }
     assert_eq!(broken, Vec::<String>::new());
+}
+
+/// Addresses of a text that are read without TLS and are not of the reader's own machine.
+fn plain_addresses(text: &str) -> Vec<String> {
+    let own = ["127.0.0.1", "localhost", "0.0.0.0", "NAME"];
+    let begins = ["http://", "ws://"].iter().flat_map(|scheme| text.split(scheme).skip(1));
+    let hosts = begins.map(|rest| rest.chars().take_while(|character| character.is_ascii_alphanumeric() || ".-".contains(*character)).collect::<String>());
+    hosts.filter(|host| !host.is_empty() && !own.contains(&host.as_str())).collect()
+}
+
+#[test]
+fn public_addresses_in_documents_are_https() {
+    let found: Vec<String> = documents()
+        .into_iter()
+        .flat_map(|path| plain_addresses(&std::fs::read_to_string(&path).unwrap()).into_iter().map(move |host| format!("{}: {host}", path.display())))
+        .collect();
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(plain_addresses("curl http://data.example.org/v1, http://127.0.0.1:8080, ws://data.example.org and `http://`"), ["data.example.org"; 2]);
+    for page in ["README.md", "docs/OPERATIONS.md"] {
+        let text = read(page);
+        assert!(["--tls-cert", "--behind-proxy", "caddy reverse-proxy"].iter().all(|words| text.contains(words)), "{page} shows HTTPS");
+    }
 }
 
 fn read(path: &str) -> String {

@@ -50,6 +50,7 @@ struct ColumnFile {
     nullable: bool,
     description: Option<String>,
     coded_from: Option<String>,
+    derivation: Option<String>,
 }
 
 /// Reads `schemas/_types.toml`, the vocabularies of its types and every contract; what is wrong is added to the findings.
@@ -110,6 +111,7 @@ fn resolve(file: ContractFile, types: &BTreeMap<String, ColumnType>, path: &str,
             nullable: column.nullable,
             description,
             coded_from: column.coded_from,
+            derivation: column.derivation,
         });
     }
     let has = |name: &String| columns.iter().any(|column| column.name == *name);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::Words;
 
@@ -70,6 +71,12 @@ impl Contract {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// How the values of a record that the source does not state come from it, by column.
+    pub fn derivations<'a>(&'a self, record: &'a Map<String, Value>) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let has_value = |column: &&Column| record.get(&column.name).is_some_and(|value| !value.is_null());
+        self.columns.iter().filter(has_value).filter_map(|column| Some((column.name.as_str(), column.derivation.as_deref()?)))
+    }
+
     /// Whether rows are sorted first by what record ids begin with: the first column of the key, which is text or the same in all rows of a part.
     pub fn is_sorted_by_subject(&self) -> bool {
         let Some(first) = self.sort_by.first().filter(|first| self.primary_key.first() == Some(first)) else { return false };
@@ -91,6 +98,9 @@ pub struct Column {
     /// ([`UNKNOWN_VALUES`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coded_from: Option<String>,
+    /// How its values come from the source, where the source states something like them that they are not. It is told, never stored: it decides no row.
+    #[serde(default, skip_serializing)]
+    pub derivation: Option<String>,
 }
 
 /// Column of the texts of a record whose meaning is not known, each behind the name of its column: `status=Hold`.

@@ -132,9 +132,16 @@ impl Declarations {
                     findings.push(Finding::at(path, text, TablePath::Top, "builds_on", message));
                 }
             }
-            for source_id in declaration.inputs.iter().filter(|id| !source_owners.contains_key(id.as_str())) {
+            for source_id in &declaration.inputs {
                 let (path, text) = &texts[pipeline_id];
-                findings.push(Finding::at(path, text, TablePath::Top, "inputs", format!("no declaration has a source `{source_id}`")));
+                let message = match source_owners.get(source_id.as_str()).map(|owner| &self.pipelines[*owner]) {
+                    None => format!("no declaration has a source `{source_id}`"),
+                    Some(owner) if !owner.produces.is_empty() && (owner.partition.is_some() || self.reads_other_tasks(owner)) => {
+                        format!("`{source_id}` is of `{}`, which has partitions or reads the files of other tasks itself", owner.pipeline_id)
+                    }
+                    Some(_) => continue,
+                };
+                findings.push(Finding::at(path, text, TablePath::Top, "inputs", message));
             }
         }
     }
@@ -236,6 +243,12 @@ impl Declarations {
         if source.min_bytes > source.max_bytes {
             report("min_bytes", "larger than max_bytes".to_owned());
         }
+    }
+
+    /// Whether a build reads sources of other pipelines that make tables: those whose tasks decide which files are accepted.
+    fn reads_other_tasks(&self, declaration: &Declaration) -> bool {
+        let owners = declaration.inputs.iter().filter_map(|source_id| self.source(source_id)).map(|(owner, _)| owner);
+        owners.filter(|owner| !owner.produces.is_empty()).any(|owner| owner.pipeline_id != declaration.pipeline_id)
     }
 
     /// The source of that id and the declaration it stands in.

@@ -51,6 +51,9 @@ pub struct Snapshot {
     pub redirected_through: Vec<String>,
     #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
     pub obtained: Obtained,
+    /// Name of the mirror that the bytes came from; none where they came from the publisher or a person. Like the date of the fetch, it decides no build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<String>,
 }
 
 impl Snapshot {
@@ -236,6 +239,7 @@ mod tests {
             fetched_at: "2026-11-28T04:30:00Z".to_owned(),
             redirected_through: Vec::new(),
             obtained,
+            mirror: None,
         }
     }
 

@@ -169,7 +169,7 @@ fn tell(report: &PollReport) {
     let (feed, day, detail) = (report.feed.name(), report.day.as_deref().unwrap_or_default(), report.detail.as_deref().unwrap_or_default());
     match *outcome {
         "failed" => tracing::warn!(feed, day, "a feed is not available and is asked again: {detail}"),
-        "absent" if report.day.is_none() => tracing::warn!(feed, "a feed is not there: {detail}"),
+        "absent" if report.day.is_none() => tracing::warn!(feed, "a feed is missing: {detail}"),
         "absent" => tracing::info!(feed, day, "no index of this day yet"),
         _ if *findings > 0 || !detail.is_empty() => tracing::warn!(feed, day, entries, new_filings, updates, findings, "{outcome} {feed} {detail}"),
         _ if new_filings + updates > 0 || report.day.is_some() => tracing::info!(feed, day, entries, new_filings, updates, "{outcome} {feed}"),

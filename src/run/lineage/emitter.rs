@@ -116,7 +116,7 @@ impl Emitter {
     async fn tell_tasks(&self, run: &BegunRun, report: &RunReport) {
         let manifest = match &report.release_id {
             Some(release_id) => self.settings.releases.manifest(release_id).await.inspect_err(|error| {
-                tracing::warn!(%error, "lineage is told without the datasets of the release");
+                tracing::warn!(%error, "lineage is reported without the datasets of the release");
             }),
             None => Err(Error::store("there is no release")),
         };

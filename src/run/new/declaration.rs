@@ -188,7 +188,7 @@ fn columns(writer: &mut Writer, draft: &Draft<'_>) {
     for mapped in &draft.guesses.mapped {
         let column = &draft.sample.columns[mapped.column];
         if mapped.ours == "permit_number" && column.counts().len() < column.filled() {
-            writer.decide("", "settings.keys", "some numbers stand on several rows: rows of one number that differ in more than dates and type are set aside; `keys` or `merge` can say how they are told apart");
+            writer.decide("", "settings.keys", "some numbers stand on several rows: rows of one number that differ in more than dates and type are quarantined; `keys` or `merge` can say how they differ");
         }
         writer.line(&format!("{} = [{}]  # {}", mapped.ours, quoted(&column.name), one_line(&mapped.reason)));
     }

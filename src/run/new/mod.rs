@@ -220,7 +220,7 @@ fn given(sample: &Sample, columns: &BTreeMap<String, String>) -> Result<BTreeMap
     let mut given = BTreeMap::new();
     for (ours, theirs) in columns {
         if !is_checked(ours) {
-            return Err(Error::config(format!("--column {ours}={theirs}: `{ours}` is no column of ours that can be mapped here"))
+            return Err(Error::config(format!("--column {ours}={theirs}: `{ours}` is no column of pubdata that can be mapped here"))
                 .hint("the names are listed under \"Our columns\" in docs/ADDING-A-DATASET.md"));
         }
         let is_it = |column: &sample::Column| column.published == *theirs || column.name == *theirs || column.name == normalized_name(theirs);

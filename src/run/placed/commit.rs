@@ -11,13 +11,13 @@ use super::tasks::{split_inputs_of, split_unit};
 use super::{Judged, in_units};
 use crate::build::QUARANTINE;
 use crate::execute::{carry_out, written_down};
-use crate::plan::{Plan, PlannedTask};
+use crate::planned::{Plan, PlannedTask};
 use crate::report::{RunReport, SubjectCounts};
 use crate::shards::Before;
 use crate::work_units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::{RunSettings, SharedObserver, issues_file};
 use pubdata_build::datasets::RowsRead;
-use pubdata_build::publish::{IsCompared, ShownByTask, ShownByUnit, Stage, StagedPart};
+use pubdata_build::publish::{IsCompared, Stage, StagedPart, TaskFacts, UnitFacts};
 use pubdata_core::contract::Contract;
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::pipeline::Declaration;
@@ -77,8 +77,12 @@ async fn attempt(settings: &RunSettings, file: &PlanFile, run_id: &str, started_
             let gather = || {
                 let _entered = runtime.enter();
                 let task = file.task(&planned.task_id)?;
+                if task.entry.input_hash != entry.input_hash {
+                    let message = "its units were built from files of another task that were refused since";
+                    return Err(Error::contract(message).hint("the next plan whose files are all accepted builds it"));
+                }
                 let task = TaskToBuild { entry, ..task };
-                Gathering { settings, file, task, runtime: &runtime, base: current, shown: Mutex::default() }.gather(run_id, observer)
+                Gathering { settings, file, task, runtime: &runtime, base: current, facts: Mutex::default() }.gather(run_id, observer)
             };
             scope.spawn(gather).join()
         });
@@ -131,13 +135,13 @@ struct Gathering<'a> {
     base: Option<&'a Manifest>,
     runtime: &'a Handle,
     /// By the parts that were taken so far.
-    shown: Mutex<ShownByTask>,
+    facts: Mutex<TaskFacts>,
 }
 
 impl Gathering<'_> {
     fn gather(&self, run_id: &str, observer: &SharedObserver) -> Result<BuiltTask> {
         let built = self.gathered(run_id, observer)?;
-        let contradictions = self.shown().contradictions(&self.declaration().produces, &built.staged.entry);
+        let contradictions = self.facts().contradictions(&self.declaration().produces, &built.staged.entry);
         let units = self.task.work.units.iter().map(|unit| unit.key.as_str()).take(UNITS_SHOWN).collect::<Vec<_>>();
         if contradictions.is_empty() { Ok(built) } else { Err(self.not_believed(&units.join(","), &contradictions.join("; "))) }
     }
@@ -218,11 +222,11 @@ impl Gathering<'_> {
     /// Adds a unit's parts, and what their rows look like where they are compared with the last release. A part of which the receipt says what its bytes do
     /// not show is refused.
     fn take(&self, stage: &Stage<'_>, unit: &Unit, parts: Vec<StagedPart>, carried: &BTreeSet<String>, is_compared: IsCompared) -> Result<()> {
-        let mut shown = ShownByUnit::of_this_version();
+        let mut facts = UnitFacts::of_this_version();
         for staged in parts {
             let contract = self.contract_of(&staged, unit)?;
             if staged.is_carried {
-                self.shown().add_carried(&staged.dataset_id);
+                self.facts().add_carried(&staged.dataset_id);
                 stage.carry(&staged.dataset_id, &staged.schema_version, &staged.part)?;
                 continue;
             }
@@ -230,17 +234,17 @@ impl Gathering<'_> {
             let bytes = self.runtime.block_on(self.placed().part(work, &unit.key, &sha256))?;
             let lost = || Error::store(format!("staged part {} of unit {} is gone", staged.part.path, unit.key)).hint("build the unit again");
             let bytes = bytes.ok_or_else(lost)?;
-            shown.add(contract, &staged.part, &bytes).map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
+            facts.add(contract, &staged.part, &bytes).map_err(|error| self.not_believed(&unit.key, &error.to_string()))?;
             if is_compared.0 && staged.dataset_id != QUARANTINE {
                 stage.add_made(&staged, bytes, carried)?;
             }
             stage.take(staged, staged_part_key(work, &unit.key, &sha256))?;
         }
-        let (shown, contradictions) = shown.finish();
+        let (facts, contradictions) = facts.finish();
         if !contradictions.is_empty() {
             return Err(self.not_believed(&unit.key, &contradictions.join("; ")));
         }
-        self.shown().merge(shown);
+        self.facts().merge(facts);
         Ok(())
     }
 
@@ -273,8 +277,8 @@ impl Gathering<'_> {
         &self.settings.declarations.pipelines[&self.task.planned.pipeline_id]
     }
 
-    fn shown(&self) -> MutexGuard<'_, ShownByTask> {
-        self.shown.lock().expect("nothing panics while holding it")
+    fn facts(&self) -> MutexGuard<'_, TaskFacts> {
+        self.facts.lock().expect("nothing panics while holding it")
     }
 
     /// A receipt that says what the parts do not show.

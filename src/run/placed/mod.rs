@@ -25,11 +25,13 @@ pub use plan_file::PLAN_FORMAT_VERSION;
 pub use plan_file::PlanAddress;
 use plan_file::{Failure, PlacedArchive, PlacedTask, PlanFile, Shape, Unit, Work, program};
 pub use receipt::RECEIPT_FORMAT_VERSION;
+#[cfg(fuzzing)]
+pub use receipt::fuzzing;
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
 use super::build::{BuildOutput, PreparedShards, build, is_whole};
 use super::by_hand::withdrawn_in;
-use super::plan::{Plan, PlannedTask, TaskState};
+use super::planned::{Plan, PlannedTask, TaskState};
 use super::stage::check_snapshots;
 use super::work_units::TaskInUnits;
 use super::{RunSettings, shards};

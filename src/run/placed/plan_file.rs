@@ -5,7 +5,7 @@ use std::io::Read;
 use serde::{Deserialize, Serialize};
 
 use crate::RunSettings;
-use crate::plan::{Plan, PlannedTask};
+use crate::planned::{Plan, PlannedTask};
 use crate::report::FetchedSource;
 use pubdata_build::datasets::ToSplit;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};

@@ -48,7 +48,7 @@ impl UnitReport {
             Self { task_id: receipt.task_id.clone(), unit: receipt.unit.clone(), outcome: "done", is_known: false, rows: 0, reason: None, failure: None };
         match &receipt.outcome {
             Outcome::Built { unit, parts, .. } => {
-                let rows = parts.iter().map(|staged| staged.part.rows).sum();
+                let rows = parts.iter().fold(0, |sum: u64, staged| sum.saturating_add(staged.part.rows));
                 match unit.blocked.first() {
                     Some(refusal) => Self { outcome: "blocked", reason: Some(refusal.message.clone()), failure: Some(ErrorKind::Contract), ..report },
                     None => Self { rows, ..report },

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::Foreseen;
+use super::examined::Examined;
 use super::night::{self, Night};
 use super::report::{End, Verdict};
 use super::{Asked, ProbeContext, Role, values};
@@ -72,8 +73,9 @@ impl Nights<'_, '_> {
     }
 
     fn by_night(&self, task: &Foreseen<'_>, asked: &[&Asked<'_>], own: Vec<SourceFinding>, night: Night) -> Foresight {
-        if night.task.outcome == "blocked" && is_by_sampling(asked, &night) {
-            return by_verdicts(asked, own, "its files are joined, and the first rows of each do not belong together".to_owned());
+        let is_by_sampling = is_by_sampling(asked, &night);
+        if night.task.outcome == "blocked" && is_by_sampling {
+            return by_verdicts(asked, own, "its files are joined: whether their rows belong together, a sample of each cannot show".to_owned());
         }
         // On the mirror of samples a file is there or not; why it is not stands in what the publisher said.
         let missing: Vec<String> = asked.iter().filter(|asked| asked.is_missing()).map(|asked| asked.reason()).collect();
@@ -90,7 +92,7 @@ impl Nights<'_, '_> {
             "missing" | "not_published" if !broken.is_empty() => (End::Blocked, broken),
             "missing" | "not_published" => (End::Missing, night.task.reasons.clone()),
             _ => {
-                let is_odd = night.task.is_above_warning_level || night.task.late_since.is_some() || !unknown_values(&night).is_empty();
+                let is_odd = (night.task.is_above_warning_level && !is_by_sampling) || night.task.late_since.is_some() || !unknown_values(&night).is_empty();
                 let of_rows = if is_odd { ExitCode::Quarantined } else { ExitCode::Ok };
                 (End::Built(found.iter().map(findings::exit_code).fold(of_rows, ExitCode::max)), Vec::new())
             }
@@ -109,10 +111,9 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
             missing.push(format!("{source_id}: none of its files came"));
         }
     }
-    let is_new_only = |asked: &Asked<'_>| asked.examined.header.missing.is_empty() && !asked.examined.header.new.is_empty() && !asked.address.source.closed;
     let changed =
         || asked.iter().filter(|asked| asked.is_had() && asked.stand_in.is_none() && asked.examined.verdict() == Verdict::Changed && asked.role == Role::File);
-    let blocked: Vec<String> = changed().filter(|asked| !is_new_only(asked)).map(|asked| asked.reason()).collect();
+    let blocked: Vec<String> = changed().filter(|asked| !has_new_columns_only(asked)).map(|asked| asked.reason()).collect();
     let (end, reasons) = if !missing.is_empty() {
         (End::Missing, missing)
     } else if !blocked.is_empty() {
@@ -126,6 +127,12 @@ fn by_verdicts(asked: &[&Asked<'_>], findings: Vec<SourceFinding>, reason: Strin
 
 fn of_required<'s, 'a>(asked: &'s [&'s Asked<'a>]) -> impl Iterator<Item = &'s &'s Asked<'a>> {
     asked.iter().filter(|asked| asked.role == Role::File && asked.address.source.required)
+}
+
+/// Whether a file differs from its declaration by columns that a run would pass over.
+fn has_new_columns_only(asked: &Asked<'_>) -> bool {
+    let Examined { header, .. } = &asked.examined;
+    asked.examined.verdict() == Verdict::Changed && header.missing.is_empty() && !header.new.is_empty() && !asked.address.source.closed
 }
 
 /// Whether a required file is there of which not even a sample could be made.
@@ -148,10 +155,11 @@ fn not_sampled(task: &Foreseen<'_>, asked: &[&Asked<'_>]) -> Option<String> {
     asked.iter().find_map(|asked| asked.examined.not_sampled.clone())
 }
 
-/// Whether a night was blocked because it had parts of files that are joined: every file is as declared, several are there, and of one only a part.
+/// Whether findings of a night may come from parts of files that are joined: every file can be read as declared, several are there, and of one only a part.
 fn is_by_sampling(asked: &[&Asked<'_>], night: &Night) -> bool {
     let there: Vec<&&Asked<'_>> = asked.iter().filter(|asked| asked.role == Role::File && asked.is_had()).collect();
-    let is_as_declared = there.iter().all(|asked| asked.examined.verdict() == Verdict::Ok || asked.stand_in.is_some());
+    let is_readable = |asked: &Asked<'_>| asked.examined.verdict() == Verdict::Ok || has_new_columns_only(asked) || asked.stand_in.is_some();
+    let is_as_declared = there.iter().all(|asked| is_readable(asked));
     let is_part = there.iter().any(|asked| !asked.examined.is_whole);
     let sources: BTreeSet<&String> = there.iter().map(|asked| &asked.address.source.source_id).collect();
     // What is wrong in a record by itself is wrong in the whole file too.

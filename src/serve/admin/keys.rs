@@ -93,7 +93,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// A wish that cannot be granted is the caller's to correct; anything else is a failure of ours.
-fn refused(field: &str, error: &Error) -> Problem {
+pub fn refused(field: &str, error: &Error) -> Problem {
     match error.kind() {
         ErrorKind::Config => Problem::of_field(Code::InvalidParameter, field, error.to_string()),
         _ => Problem::internal(error),
@@ -112,7 +112,7 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(Meta::default())
 }
 
-fn write_fields(json: &mut Json, key: &ApiKey, call: &Call<'_>) {
+pub fn write_fields(json: &mut Json, key: &ApiKey, call: &Call<'_>) {
     json.key("key_id").text(&key.id);
     json.key("name").text(&key.name);
     json.key("scopes").texts(key.scopes.iter().map(|scope| scope.name()));
@@ -121,6 +121,9 @@ fn write_fields(json: &mut Json, key: &ApiKey, call: &Call<'_>) {
     json.key("created_at").text(&key.created_at);
     json.key("expires_at").optional_text(key.expires_at.as_deref());
     json.key("revoked_at").optional_text(key.revoked_at.as_deref());
+    json.key("rotated_at").optional_text(key.rotated_at.as_deref());
+    let previous = key.previous.as_ref().filter(|previous| key.accepts_at(&previous.sha256, call.service.now()));
+    json.key("previous_secret_valid_until").optional_text(previous.map(|previous| previous.valid_until.as_str()));
 }
 
 /// The keys as the file has them now.

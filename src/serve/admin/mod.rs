@@ -1,14 +1,28 @@
-//! What an operator asks from afar with a key of the scope `admin`: which keys there are, what they are used for, and how the tasks stand. Keys are made
-//! and revoked here, nothing else is changed, and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
+//! Keys over the API: what a holder asks of their own key, and what an operator asks from afar with a key of the scope `admin`. Keys are made, changed and
+//! revoked here, nothing else is changed, and no answer is kept. Digests of secrets never leave, a secret does once, when it is made.
 
+mod invitations;
 mod keys;
+mod me;
+mod plans;
 mod status;
 mod usage;
 
 use crate::http::endpoint::{Family, Placeholder, Tag};
 use crate::release::loaded::NOTHING;
 
-/// What the route table takes.
+/// What holders of a key ask, and those who are to have one.
+pub static OF_HOLDERS: Family = Family {
+    tag: Tag {
+        name: "Your key",
+        description: "Scopes, plan, limits and use of the key that is sent; a new secret for it, its end, and a first key by invitation.",
+    },
+    load: NOTHING,
+    endpoints: &[me::ENDPOINT, me::ROTATE, me::REVOKE, plans::ENDPOINT, invitations::SHOW, invitations::REDEEM],
+    placeholders: &[],
+};
+
+/// What operators ask.
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Administration",

@@ -7,6 +7,7 @@ use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::Result;
+use crate::http::usage::Used;
 use crate::json::Json;
 use pubdata_store::Scope;
 
@@ -26,23 +27,30 @@ pub const ENDPOINT: Endpoint = Endpoint {
 async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (keys, usage) = (keys::all(call).await?, &call.service.usage);
     json.object(|json| {
-        json.key("since").text(&usage.since().to_string());
+        json.key("since").instant(&usage.since().to_string());
         json.key("keys").array(|json| {
             for key in &keys {
-                let used = usage.of(&key.id);
-                let count = |counter: fn(&crate::http::usage::Used) -> u64| used.as_ref().map_or(0, counter);
                 json.object(|json| {
                     json.key("key_id").text(&key.id);
                     json.key("name").text(&key.name);
                     json.key("plan").text(&key.plan);
-                    json.key("requests").count(count(|used| used.requests));
-                    json.key("rate_limited").count(count(|used| used.rate_limited));
-                    json.key("refused").count(count(|used| used.refused));
-                    json.key("failed").count(count(|used| used.failed));
-                    json.key("last_request_at").optional_text(used.as_ref().map(|used| used.last_request_at.to_string()).as_deref());
+                    write_counts(json, usage.of(&key.id).as_ref());
                 });
             }
         });
     });
     Ok(Meta::default())
+}
+
+/// What a key asked for; nothing, where it never asked.
+pub fn write_counts(json: &mut Json, used: Option<&Used>) {
+    let count = |counter: fn(&Used) -> u64| used.map_or(0, counter);
+    json.key("requests").count(count(|used| used.requests));
+    json.key("rate_limited").count(count(|used| used.rate_limited));
+    json.key("refused").count(count(|used| used.refused));
+    json.key("failed").count(count(|used| used.failed));
+    match used {
+        Some(used) => json.key("last_request_at").instant(&used.last_request_at.to_string()),
+        None => json.key("last_request_at").null(),
+    }
 }

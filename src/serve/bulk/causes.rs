@@ -59,4 +59,5 @@ pub fn write_input(json: &mut Json, input: &Snapshot) {
     json.key("source_date").text(&input.source_date);
     json.key("fetched_at").text(&input.fetched_at);
     json.key("obtained").text(input.obtained.name());
+    json.key("mirror").optional_text(input.mirror.as_deref());
 }

@@ -2,6 +2,7 @@
 
 pub mod datasets;
 mod entity;
+mod lists;
 mod record;
 mod search;
 pub mod table;

@@ -35,7 +35,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "name",
         kind: Kind::Text { min: 2, max: 120 },
-        description: "Name or part of it. Legal form, punctuation, `&` for `and`, a leading `The` and a misspelled word do not keep it from being found. Needed unless `entity_number` or `agent` is given.",
+        description: "Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit as written. Needed unless `entity_number` or `agent` is given.",
     },
     STATE,
     Parameter { name: "status", kind: Kind::SomeOf(ENTITIES, "status"), description: "Comma list of statuses." },

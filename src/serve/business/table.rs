@@ -1,16 +1,21 @@
 //! Businesses in memory as far as finding them needs; everything an answer shows is read with its part.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::business::datasets::Entity;
 use crate::business::datasets::Officer;
+use crate::days;
 use crate::http::endpoint::Call;
 use crate::http::problem::{Problem, Result as ApiResult};
-use crate::index::file::{Column, Index, stored};
+use crate::index::file::{Column, Index, Small, stored};
 use crate::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::release::dictionary::DictionaryColumn;
 use crate::release::dictionary_codes::DictionaryCodes;
-use crate::release::key_columns::{days, indexed, known_day, read_parts};
+use crate::release::freshness::source_date;
+use crate::release::key_columns::{self, indexed, known_day, read_parts};
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
 use crate::release::rows::{Children, Dataset, Numbered, Record};
@@ -27,8 +32,20 @@ use pubdata_core::error::Result;
 #[rustfmt::skip]
 const COLUMNS: &[&str] = &[
     "entity_id", "entity_number", "name", "name_normalized", "former_names", "assumed_names", "jurisdiction_of_formation", "entity_type", "status", "formation_date",
-    "principal_city", "principal_zip", "mailing_city", "mailing_zip", "agent_name",
+    "principal_city", "principal_zip", "mailing_city", "mailing_zip", "agent_name", "source_id",
 ];
+
+/// What one registry holds.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Registry {
+    /// The feed it is from.
+    pub source_id: String,
+    pub entities: u64,
+    pub types: BTreeSet<String>,
+    /// Days since 1970-01-01 of the first and the last formation; the last is not after the registry's date.
+    pub oldest: Option<i32>,
+    pub newest: Option<i32>,
+}
 
 /// The businesses of a release.
 #[derive(Debug)]
@@ -52,9 +69,11 @@ pub struct BusinessIndex {
     pub jurisdictions: DictionaryCodes,
     pub cities: DictionaryCodes,
     pub zips: DictionaryCodes,
+    /// By state.
+    pub registries: Small<Vec<(String, Registry)>>,
 }
 
-stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, precedence, jurisdictions, cities, zips });
+stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, precedence, jurisdictions, cities, zips, registries });
 
 #[derive(Default)]
 struct Builder {
@@ -68,17 +87,20 @@ struct Builder {
     jurisdictions: DictionaryCodes,
     cities: DictionaryCodes,
     zips: DictionaryCodes,
+    registries: BTreeMap<String, Registry>,
 }
 
 impl Builder {
-    fn add(&mut self, state: &str, first: u32, table: &Table) -> Result<()> {
+    /// Adds the rows of a registry; `as_of` is its date.
+    fn add(&mut self, state: &str, as_of: Option<i32>, first: u32, table: &Table) -> Result<()> {
         let texts = |name: &str| table.texts(name);
         let (ids, numbers, names, normalized) = (texts("entity_id")?, texts("entity_number")?, texts("name")?, texts("name_normalized")?);
         let (formers, assumed) = (table.text_lists("former_names")?, table.text_lists("assumed_names")?);
         let (jurisdictions, types, statuses) = (texts("jurisdiction_of_formation")?, texts("entity_type")?, texts("status")?);
         let (cities, zips, agents) = (texts("principal_city")?, texts("principal_zip")?, texts("agent_name")?);
         let (mailing_cities, mailing_zips) = (texts("mailing_city")?, texts("mailing_zip")?);
-        let formed = days(table, "formation_date")?;
+        let (formed, feeds) = (key_columns::days(table, "formation_date")?, texts("source_id")?);
+        let registry = self.registries.entry(state.to_owned()).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
             let SearchedName { core, form } = searched(normalized.at(index), Forms::OfStates);
@@ -90,9 +112,19 @@ impl Builder {
             }
             self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
             self.by_number.add(&[state, &comparable_number(numbers.at(index))], row);
+            if let Some(kind) = types.get(index).filter(|kind| !registry.types.contains(*kind)) {
+                registry.types.insert(kind.to_owned());
+            }
+            if registry.source_id.is_empty() {
+                feeds.at(index).clone_into(&mut registry.source_id);
+            }
+            registry.entities += 1;
+            let day = known_day(formed(index));
+            registry.oldest = [registry.oldest, day].into_iter().flatten().min();
+            registry.newest = registry.newest.max(day.filter(|day| as_of.is_none_or(|as_of| *day <= as_of)));
             self.types.push(types.get(index))?;
             self.statuses.push(statuses.get(index))?;
-            self.precedence.push(precedence(statuses.get(index).is_some_and(is_active), known_day(formed(index))));
+            self.precedence.push(precedence(statuses.get(index).is_some_and(is_active), day));
             self.jurisdictions.push(jurisdictions.get(index), comparable)?;
             self.cities.push(cities.get(index).or_else(|| mailing_cities.get(index)), comparable)?;
             self.zips.push(zips.get(index).or_else(|| mailing_zips.get(index)), str::to_owned)?;
@@ -134,7 +166,8 @@ impl Businesses {
     pub async fn load(reader: PartReader<'_>) -> Result<Option<Self>> {
         let manifest = reader.manifest();
         let Some(rows) = Numbered::<Entity>::of(manifest)? else { return Ok(None) };
-        let index = reader.index(Entity::ID, "", BusinessIndex::make(reader, &rows)).await?;
+        let dates: Vec<Option<i32>> = rows.parts().iter().map(|part| source_date(manifest, part).map(days::since_epoch)).collect();
+        let index = reader.index(Entity::ID, &format!("{dates:?}"), BusinessIndex::make(reader, &rows, &dates)).await?;
         Ok(Some(Self { rows, officers: Children::of(manifest), index }))
     }
 
@@ -160,10 +193,13 @@ impl Businesses {
 }
 
 impl BusinessIndex {
-    async fn make(reader: PartReader<'_>, rows: &Numbered<Entity>) -> Result<Self> {
-        let place_of = |number: usize| (rows.partition_of(number, "state").to_owned(), rows.rows_of_part(number).start);
-        let places: Vec<(String, u32)> = (0..rows.parts().len()).map(place_of).collect();
-        let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| made.add(&places[part].0, places[part].1 + first, table);
+    async fn make(reader: PartReader<'_>, rows: &Numbered<Entity>, dates: &[Option<i32>]) -> Result<Self> {
+        let place_of = |(number, as_of): (usize, &Option<i32>)| (rows.partition_of(number, "state").to_owned(), *as_of, rows.rows_of_part(number).start);
+        let places: Vec<(String, Option<i32>, u32)> = dates.iter().enumerate().map(place_of).collect();
+        let add = move |made: &mut Builder, part: usize, first: u32, table: &Table| {
+            let (state, as_of, start) = &places[part];
+            made.add(state, *as_of, start + first, table)
+        };
         let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
@@ -177,6 +213,7 @@ impl BusinessIndex {
                 jurisdictions: made.jurisdictions,
                 cities: made.cities,
                 zips: made.zips,
+                registries: Small(made.registries.into_iter().collect()),
             })
         })
         .await

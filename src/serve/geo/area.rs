@@ -103,14 +103,18 @@ impl<'a> Area<'a> {
             return Ok(Self { kind, code, table, area, place });
         }
         let others: Vec<String> = tables.iter().filter(|table| table.find(code).is_some()).map(|table| table.vintage_year.to_string()).collect();
-        let mut message = match kind {
-            AreaKind::Zcta => format!(
-                "no ZCTA has the code {code}. ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, \
-                 and no crosswalk is applied"
+        let (what, explanation) = match kind {
+            AreaKind::Zcta => (
+                "ZCTA with the code",
+                "ZCTAs are not postal ZIP codes: a ZIP code of post office boxes, of a single building or of the military has none, and no crosswalk is applied",
             ),
-            AreaKind::County => {
-                format!("no county has the FIPS code {code}. Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on")
+            AreaKind::County => ("county with the FIPS code", "Codes change: Connecticut has planning regions (09110 to 09190) from vintage 2022 on"),
+        };
+        let mut message = match geo.is_sample {
+            true => {
+                format!("this release is built from samples and has no {what} {code}; a release built from the publishers' files may have it. {explanation}")
             }
+            false => format!("there is no {what} {code}. {explanation}"),
         };
         if !others.is_empty() {
             message.push_str(&format!(". It has estimates in vintage {}: ask with `vintage`", others.join(", ")));

@@ -1,10 +1,9 @@
 //! Answers `GET counties/{fips}`, in the form of the answer about a ZCTA.
 
 use crate::geo::area::AreaKind;
-use crate::geo::profile::write_profile;
+use crate::geo::profile::{PARAMETERS, write_profile};
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::OF_VINTAGE;
 use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
@@ -15,14 +14,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCounty",
     summary: "County profile",
     access: Access::Scope(Scope::Geo),
-    parameters: OF_VINTAGE,
+    parameters: PARAMETERS,
     body: None,
     data: "Profile",
     validity: Validity::Release,
     handler: Handler::Memory(county),
 };
 
-/// Answers `GET counties/{fips}`: the county and its twelve metrics.
+/// Answers `GET counties/{fips}`: the county and its twelve metrics, or those that are chosen.
 ///
 /// # Errors
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such county; `coverage_unavailable`, when the

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC, wanted};
-use crate::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
+use crate::geo::metric::{METRIC_OF_LIST, METRICS, asked_metrics};
+use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
+use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
@@ -30,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC, VINTAGE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
+const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, METRICS, VINTAGE, INCLUDE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
 
 /// What of a ZCTA lies in the county.
 struct Location<'a> {
@@ -38,6 +39,8 @@ struct Location<'a> {
     is_primary: bool,
     /// The ZIP code of the same digits, of which the part in the county is published.
     zip: Option<&'a str>,
+    /// Its row in the table of such parts.
+    part: Option<usize>,
 }
 
 /// Answers `GET counties/{fips}/locations`.
@@ -50,13 +53,15 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), asked_vintage(call), "fips")?;
     let places = geo.zctas.ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
     let table = vintage(geo.zcta_metrics, Some(i64::from(county.table.vintage_year)), AreaKind::Zcta)?;
-    let metrics = wanted(&geo, call);
+    let metrics = asked_metrics(&geo, call)?.unwrap_or_default();
     let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
     let paging = ListPaging::of(call)?;
     let found: Vec<(usize, Location<'_>)> = found.into_iter().collect();
+    let mut sources = SourceTable::asked(call);
     json.object(|json| {
         county.write_geography(&geo, json.key("geography"));
+        county.write_geography_provenance(json.key("geography_provenance"));
         county.write_vintage(json.key("vintage"));
         json.key("locations").array(|json| {
             for (row, location) in paging.slice(&found) {
@@ -71,9 +76,21 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                         None => json.key("part_record_id").null(),
                     }
                     area.write_chosen(&geo, json.key("metrics"), &metrics);
+                    if let Some(sources) = &mut sources {
+                        json.key("provenance").array(|json| {
+                            sources.write_area(json, &geo, &area, &metrics);
+                            if let Some((part, counties)) = location.part.zip(zips.and_then(|zips| zips.counties.as_ref())) {
+                                let (provenance, manifest) = (&counties.provenance, &call.release.manifest);
+                                sources.write_record(json, &provenance.origin(manifest, part), provenance.validation_status(part), provenance.record_id(part));
+                            }
+                        });
+                    }
                 });
             }
         });
+        if let Some(sources) = &sources {
+            sources.write(json.key("provenance"));
+        }
     });
     let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
     meta.datasets.extend([AreaKind::Zcta.place_dataset().into(), AreaKind::Zcta.metric_dataset().into(), AreaKind::County.place_dataset().into()]);
@@ -82,6 +99,7 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     meta.coverage = Some(Coverage { geography_type: Some(AreaKind::Zcta.name()), scope, ..Coverage::default() });
     add_zcta_notice(&mut meta);
     meta.notice("PRIMARY_COUNTY_RULE", if zips.is_some() { WITH_PARTS } else { PRIMARY_ONLY });
+    add_not_fetched_notice(&mut meta, table, &metrics);
     if county.area.is_none() {
         add_not_in_survey_notice(&mut meta, county.code, table.vintage_year);
     }
@@ -100,7 +118,7 @@ fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a s
         if let Some(primary) = places.primary_county(row, vintage_year)
             && primary.code == Some(county_fips)
         {
-            found.insert(row, Location { land_share: primary.land_share, is_primary: true, zip: None });
+            found.insert(row, Location { land_share: primary.land_share, is_primary: true, zip: None, part: None });
         }
     }
     let Some((zips, counties)) = zips.and_then(|zips| Some((zips, zips.counties.as_ref()?))) else { return found };
@@ -108,7 +126,8 @@ fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a s
         // A ZIP code without an area of its own has the parts of the area that it lies in.
         let is_area = zips.find(zip).is_some_and(|row| zips.zctas.get(row) == Some(zip));
         if let (true, Some(share), Some(row)) = (is_area, counties.share(part).filter(|share| *share > 0.0), places.find(zip)) {
-            found.entry(row).or_insert(Location { land_share: Some(share), is_primary: false, zip: None }).zip = Some(zip);
+            let location = found.entry(row).or_insert(Location { land_share: Some(share), is_primary: false, zip: None, part: None });
+            (location.zip, location.part) = (Some(zip), Some(part));
         }
     }
     found

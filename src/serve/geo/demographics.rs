@@ -2,7 +2,8 @@
 
 use crate::geo::area::{Area, AreaKind, asked_vintage};
 use crate::geo::estimates::MetricTable;
-use crate::geo::metric::{NOT_IN_SURVEY, QUARANTINED, chosen, unit_and_universe, write_figures, write_record_id};
+use crate::geo::metric::{METRIC_OF_AREA, METRICS, NOT_IN_SURVEY, QUARANTINED, metrics_of_area, unit_and_universe, write_figures, write_record_id};
+use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -13,7 +14,8 @@ use pubdata_store::Scope;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "metrics", kind: Kind::SomeOf("geo.zcta_metric", "metric"), description: "Comma list of metric keys; all twelve when absent." },
+    METRIC_OF_AREA,
+    METRICS,
     Parameter { name: "history", kind: Kind::Flag, description: "`true`: each metric also carries its figures of every published vintage." },
     VINTAGE,
     RELEASE,
@@ -41,16 +43,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = Geo::of(call.release);
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
-    let metrics = chosen(&geo, call.query.get("metrics"));
+    let metrics = metrics_of_area(&geo, call)?;
     let with_history = call.query.get("history") == Some("true");
     json.object(|json| {
         area.write_geography(&geo, json.key("geography"));
+        area.write_geography_provenance(json.key("geography_provenance"));
         area.write_vintage(json.key("vintage"));
         json.key("demographics").object(|json| {
             for &metric in &metrics {
                 let key = &geo.metric_keys[metric];
                 json.key(key).object(|json| {
                     area.write_metric(json, key, metric);
+                    area.write_provenance(call.release, json.key("provenance"), &[metric]);
                     if with_history {
                         json.key("history").array(|json| geo.zcta_metrics.iter().for_each(|table| write_past(json, table, area.code, key, metric)));
                     }
@@ -61,6 +65,7 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     });
     let mut meta = Meta::default();
     area.describe(&mut meta);
+    add_not_fetched_notice(&mut meta, area.table, &metrics);
     if with_history {
         meta.notice(
             "OVERLAPPING_PERIODS",
@@ -80,5 +85,12 @@ fn write_past(json: &mut Json, table: &MetricTable, code: &str, key: &str, metri
         json.key("vintage").raw(&table.vintage);
         write_figures(json, estimate.as_ref(), unit, if area.is_some() { QUARANTINED } else { NOT_IN_SURVEY });
         write_record_id(json.key("record_id"), estimate.is_some(), AreaKind::Zcta, table, code, key);
+        match &estimate {
+            Some(estimate) => {
+                let record_id = [AreaKind::Zcta.metric_dataset(), &table.vintage_text, code, key].join(":");
+                estimate.origin.write(json.key("provenance"), estimate.validation_status, &record_id);
+            }
+            None => json.key("provenance").null(),
+        }
     });
 }

@@ -24,6 +24,8 @@ pub struct MetricTable {
     texts: Vec<MetricText>,
     /// By number of [`Descriptor`].
     origins: Vec<Origin>,
+    /// By metric: whether the Bureau's margins were not fetched.
+    lacks_margins: Vec<bool>,
     metric_count: usize,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct Estimates {
     pub codes: AreaCodes,
     /// Empty where an area has none.
     pub names: TextColumn,
-    /// One row of cells per area, in the order of the metric keys.
+    /// One row of cells per area, in the order of the metric keys; of open-ended medians the bounds.
     pub values: Column<i64>,
     /// The published margins; of what was computed from counts the approximate ones.
     pub moes: Column<i64>,
@@ -48,7 +50,7 @@ pub(super) struct Estimates {
     pub descriptors: Small<Vec<Descriptor>>,
     /// What the first row of each descriptor comes from.
     pub sources: Small<Vec<Option<FirstSource>>>,
-    /// Qualifiers, reasons, statuses and warning lists; 0 is none.
+    /// Bound types, qualifiers, reasons, statuses and warning lists; 0 is none.
     pub words: Dictionary,
 }
 
@@ -61,6 +63,8 @@ pub(super) const NONE: i64 = i64::MIN;
 pub(super) struct Shared {
     pub metric: u16,
     pub descriptor: u16,
+    /// 0 of what is not open-ended.
+    pub bound_type: u16,
     pub qualifier: u16,
     pub null_reason: u16,
     pub moe_status: u16,
@@ -84,6 +88,8 @@ pub struct Descriptor {
 #[derive(Debug, Clone, Copy)]
 pub struct Estimate<'a> {
     pub value: Option<i64>,
+    /// Of an open-ended median, and on which side of it the median lies.
+    pub bound: Option<(i64, &'a str)>,
     pub moe: Option<i64>,
     pub moe_approximate: Option<i64>,
     pub moe_status: &'a str,
@@ -103,6 +109,7 @@ impl MetricTable {
                 key: &metric_keys[usize::from(shared.metric)],
                 unit: &descriptor.unit,
                 is_derived: descriptor.is_derived,
+                bound_type: words.text(shared.bound_type),
                 moe_status: words.text(shared.moe_status).unwrap_or_default(),
                 qualifier: words.text(shared.qualifier),
                 null_reason: words.text(shared.null_reason),
@@ -111,12 +118,17 @@ impl MetricTable {
             })
         };
         let vintage_year = estimates.vintage_year.unwrap_or(0);
+        let mut lacks_margins = vec![false; metric_keys.len()];
+        for shared in estimates.shared.iter().filter(|shared| estimates.words.text(shared.moe_status) == Some("not_fetched")) {
+            lacks_margins[usize::from(shared.metric)] = true;
+        }
         Self {
             vintage_year,
             vintage_text: vintage_year.to_string(),
             vintage: json_text(|json| write_vintage(json, vintage_year)),
             texts: estimates.shared.iter().map(text).collect(),
             origins: estimates.sources.iter().map(|source| origins.of_source(source.as_ref())).collect(),
+            lacks_margins,
             metric_count: metric_keys.len(),
             estimates,
         }
@@ -147,9 +159,11 @@ impl MetricTable {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
         let shared = all.shared.get(usize::from(all.shared_of[cell]))?;
         let descriptor = &all.descriptors[usize::from(shared.descriptor)];
-        let margin = figure(all.moes[cell]);
+        let (figure_of_cell, margin) = (figure(all.values[cell]), figure(all.moes[cell]));
+        let bound_type = all.words.text(shared.bound_type);
         Some(Estimate {
-            value: figure(all.values[cell]),
+            value: figure_of_cell.filter(|_| bound_type.is_none()),
+            bound: figure_of_cell.zip(bound_type),
             moe: margin.filter(|_| !descriptor.is_derived),
             moe_approximate: margin.filter(|_| descriptor.is_derived),
             moe_status: all.words.text(shared.moe_status).unwrap_or_default(),
@@ -167,6 +181,11 @@ impl MetricTable {
         let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
         text.write(json, figure(all.values[cell]), figure(all.moes[cell]), Some(record_id));
         true
+    }
+
+    /// Whether the Bureau publishes margins of the metric that were not fetched.
+    pub fn lacks_margins(&self, metric: usize) -> bool {
+        self.lacks_margins[metric]
     }
 
     /// What the metric's cells usually are.

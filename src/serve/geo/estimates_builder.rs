@@ -15,12 +15,14 @@ use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_store::Part;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 17] = [
     "vintage_year",
     "area_name",
     "metric",
     "unit",
     "value",
+    "bound",
+    "bound_type",
     "moe",
     "moe_status",
     "qualifier",
@@ -91,11 +93,12 @@ impl<'a> Builder<'a> {
         // Releases of before have none.
         let approximate = table.decimals("moe_approximate").ok();
         let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
-        let (values, moes) = (table.decimals("value")?, table.decimals("moe")?);
-        if (values.scale(), moes.scale()) != (1, 1) {
+        let (values, bounds, moes) = (table.decimals("value")?, table.decimals("bound")?, table.decimals("moe")?);
+        if (values.scale(), bounds.scale(), moes.scale()) != (1, 1, 1) {
             return Err(Error::store(format!("{place}: estimates are expected in tenths")));
         }
-        let (statuses, qualifiers, reasons) = (table.texts("moe_status")?, table.texts("qualifier")?, table.texts("null_reason")?);
+        let (bound_types, statuses) = (table.texts("bound_type")?, table.texts("moe_status")?);
+        let (qualifiers, reasons) = (table.texts("qualifier")?, table.texts("null_reason")?);
         let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
         let sources = SourceColumns::of(table)?;
         let Self { metric_keys, positions, estimates, cells, shared: all_shared, first_rows, .. } = self;
@@ -105,7 +108,8 @@ impl<'a> Builder<'a> {
         let metric_count = metric_keys.len();
         for row in 0..table.rows() {
             if estimates.codes.push(areas.at(row)).context(|| place.to_owned())? {
-                estimates.names.push(names.get(row).unwrap_or_default())?;
+                // `ZCTA5` is the Bureau's name of the kind, in every name of the survey.
+                estimates.names.push(&names.get(row).unwrap_or_default().replacen("ZCTA5 ", "ZCTA ", 1))?;
                 cells.resize(estimates.codes.len() * metric_count, EMPTY);
             }
             let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
@@ -128,13 +132,14 @@ impl<'a> Builder<'a> {
             let shared = all_shared.number(Shared {
                 metric: numbered(position)?,
                 descriptor,
+                bound_type: words.number(bound_types.get(row))?,
                 qualifier: words.number(qualifiers.get(row))?,
                 null_reason: words.number(reasons.get(row))?,
                 moe_status: words.number(statuses.get(row))?,
                 warnings: words.number(warning_list.as_deref())?,
             })?;
             cells[(estimates.codes.len() - 1) * metric_count + position] = Cell {
-                value: decimal(&values),
+                value: decimal(if bound_types.get(row).is_some() { &bounds } else { &values }),
                 moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
                 shared,
                 validation_status: words.number(verdicts.get(row))?,
@@ -275,6 +280,8 @@ mod tests {
             ("metric", texts(&|row| Some(KEYS[row % KEYS.len()].to_owned()))),
             ("unit", texts(&|row| Some(if row % 2 == 0 { "persons" } else { "years" }.to_owned()))),
             ("value", decimals(&|row| (row % 11 > 0).then_some(row as i128))),
+            ("bound", decimals(&|row| (row % 1_000 == 7).then_some(row as i128 + 3))),
+            ("bound_type", texts(&|row| (row % 1_000 == 7).then(|| "at_least".to_owned()))),
             ("moe", decimals(&|row| (row % 5 > 0).then_some(row as i128 + 1))),
             ("moe_status", texts(&|row| Some(format!("status {}", row / 9_000)))),
             ("qualifier", texts(&|row| (row % 1_000 == 7).then(|| "controlled".to_owned()))),

@@ -6,6 +6,7 @@ use crate::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
+use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::loaded::Release;
 use crate::release::provenance::origin;
@@ -15,16 +16,36 @@ pub const NOT_IN_SURVEY: &str = "not_in_survey";
 /// Reason of a metric whose record was set aside by validation.
 pub const QUARANTINED: &str = "quarantined";
 
-/// The parameter of a list of areas that can have figures.
-pub const METRIC: Parameter = Parameter {
-    name: "metric",
-    kind: Kind::SomeOf("geo.zcta_metric", "metric"),
-    description: "Comma list of metrics whose values and margins of error each area has; none when absent.",
-};
+const METRIC_KEYS: Kind = Kind::SomeOf("geo.zcta_metric", "metric");
 
-/// The metrics whose figures a list of areas is to have, as positions in the release's order.
-pub fn wanted(geo: &Geo<'_>, call: &Call<'_>) -> Vec<usize> {
-    call.query.get("metric").map(|list| chosen(geo, Some(list))).unwrap_or_default()
+/// The parameters that choose metrics of an area, under either name.
+pub const METRIC_OF_AREA: Parameter = Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metric keys; all twelve when absent." };
+/// The parameters that choose metrics of the areas in a list, under either name.
+pub const METRIC_OF_LIST: Parameter =
+    Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metrics whose values and margins of error each area has; none when absent." };
+pub const METRICS: Parameter = Parameter { name: "metrics", kind: METRIC_KEYS, description: "The same as `metric`; give one of the two." };
+
+/// The metrics that a request names, in its order and as positions in the release's order; none where it names none.
+///
+/// # Errors
+/// `invalid_parameter`, when both `metric` and `metrics` are given.
+pub fn asked_metrics(geo: &Geo<'_>, call: &Call<'_>) -> Result<Option<Vec<usize>>> {
+    let list = match (call.query.get("metric"), call.query.get("metrics")) {
+        (Some(_), Some(_)) => {
+            return Err(Problem::of_field(Code::InvalidParameter, "metrics", "`metric` and `metrics` are the same parameter; give one of them"));
+        }
+        (one, other) => one.or(other),
+    };
+    let position = |key| geo.metric_keys.iter().position(|known| known == key);
+    Ok(list.map(|list| list.split(',').filter_map(position).collect()))
+}
+
+/// The metrics of an answer about one area: those that the request names, else all.
+///
+/// # Errors
+/// As [`asked_metrics`].
+pub fn metrics_of_area(geo: &Geo<'_>, call: &Call<'_>) -> Result<Vec<usize>> {
+    Ok(asked_metrics(geo, call)?.unwrap_or_else(|| (0..geo.metric_keys.len()).collect()))
 }
 
 /// Units of the metrics, for vintages in which no area has the metric at all.
@@ -43,14 +64,6 @@ const UNITS: [(&str, &str); 12] = [
     ("unemployment_rate", "percent"),
 ];
 
-/// The metrics a request asks for, as positions in the release's order; all when it names none.
-pub fn chosen(geo: &Geo<'_>, list: Option<&str>) -> Vec<usize> {
-    match list {
-        None => (0..geo.metric_keys.len()).collect(),
-        Some(list) => list.split(',').filter_map(|key| geo.metric_keys.iter().position(|known| known == key)).collect(),
-    }
-}
-
 /// Unit and universe of a metric, whether or not the area has it.
 pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -> (&'a str, Option<&'a str>) {
     match table.usual(metric) {
@@ -59,10 +72,13 @@ pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -
     }
 }
 
-/// Writes the figures of an estimate: value, margin, and why one may be missing.
+/// Writes the figures of an estimate: value or bound, margin, and why one may be missing.
 pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
     let trim = trim_of(unit);
     write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), trim);
+    let bound = estimate.and_then(|estimate| estimate.bound);
+    write_tenths(json.key("bound"), bound.map(|(bound, _)| bound), trim);
+    json.key("bound_type").optional_text(bound.map(|(_, bound_type)| bound_type));
     write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), trim);
     write_tenths(json.key("moe_approximate"), estimate.and_then(|estimate| estimate.moe_approximate), trim);
     json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
@@ -70,14 +86,15 @@ pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &st
     json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
 }
 
-/// An estimate in a few words: value and margin as the publisher prints them, or why there is none.
+/// An estimate in a few words: value and margin as the publisher prints them, the phrase of an open-ended median, or why there is none.
 pub fn told(estimate: &Estimate<'_>) -> String {
     let unit = estimate.descriptor.unit.as_str();
     let figure = |tenths: i64| json_text(|json| write_tenths(json, Some(tenths), trim_of(unit)));
-    match (estimate.value, estimate.moe.or(estimate.moe_approximate)) {
-        (Some(value), Some(margin)) => format!("{} ± {} {unit}", figure(value), figure(margin)),
-        (Some(value), None) => format!("{} {unit}", figure(value)),
-        (None, _) => estimate.null_reason.unwrap_or_default().replace('_', " "),
+    match (estimate.value, estimate.moe.or(estimate.moe_approximate), estimate.qualifier) {
+        (Some(value), Some(margin), _) => format!("{} ± {} {unit}", figure(value), figure(margin)),
+        (Some(value), None, _) => format!("{} {unit}", figure(value)),
+        (None, _, Some(qualifier)) => format!("{qualifier} {unit}"),
+        (None, _, None) => estimate.null_reason.unwrap_or_default().replace('_', " "),
     }
 }
 
@@ -130,6 +147,7 @@ impl Area<'_> {
             key,
             unit,
             is_derived: false,
+            bound_type: None,
             moe_status: "not_published",
             qualifier: None,
             null_reason: Some(self.missing_reason()),
@@ -142,6 +160,14 @@ impl Area<'_> {
     /// The record id of one of the area's metrics.
     pub fn record_id(&self, key: &str) -> String {
         [self.kind.metric_dataset(), &self.table.vintage_text, self.code, key].join(":")
+    }
+
+    /// Writes the provenance of the area's geography; null where the release has no record of it.
+    pub fn write_geography_provenance(&self, json: &mut Json) {
+        match self.place.and_then(|(places, row)| Some((places, row, places.origin.as_ref()?))) {
+            Some((places, row, origin)) => origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row)),
+            None => json.null(),
+        }
     }
 
     /// Writes the provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside

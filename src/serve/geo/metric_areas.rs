@@ -1,18 +1,20 @@
 //! Answers `GET metrics/{metric}`: one metric of all areas of a kind, in the order of its values or of the areas' codes.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::estimates::MetricTable;
+use crate::geo::estimates::{Estimate, MetricTable};
 use crate::geo::metric::unit_and_universe;
-use crate::geo::notices::add_zcta_notice;
+use crate::geo::notices::{add_not_fetched_notice, add_zcta_notice};
+use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::state_counties::state_of;
 use crate::geo::tables::Geo;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, VINTAGE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::areas::PlaceTable;
@@ -36,16 +38,23 @@ pub const ENDPOINT: Endpoint = Endpoint {
 const PARAMETERS: &[Parameter] = &[
     Parameter { name: "geography_type", kind: Kind::Choice(&["zcta", "county"]), description: "Kind of area." },
     Parameter {
+        name: "areas",
+        kind: Kind::Forms { item: TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }, min: 1, max: Some(100) },
+        description: "Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`; ranks are then those among them. Areas that the survey does not cover come last.",
+    },
+    Parameter {
         name: "state",
         kind: Kind::State,
-        description: "Only areas of this state, as a postal code; ranks are then those among them. A code that is no state's is refused.",
+        description: "Only areas of this state, by postal code or name; ranks are then those among them. Another text is refused.",
     },
     VINTAGE,
     Parameter {
         name: "sort",
         kind: Kind::Choice(&[DESCENDING, ASCENDING, "id"]),
-        description: "`value_desc`: highest value first; `value_asc`: lowest first; in both, areas without a value come last; `id`: by code, with the ranks of `value_desc`.",
+        description: "`value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the ranks of `value_desc`. An open-ended median is ranked by its bound, above an equal \
+                      value if `at_least` and below it if `at_most`. By value, areas without value and bound come last.",
     },
+    INCLUDE,
     LIMIT,
     CURSOR,
     format("areas"),
@@ -56,13 +65,17 @@ const PARAMETERS: &[Parameter] = &[
 const DESCENDING: &str = "value_desc";
 const ASCENDING: &str = "value_asc";
 
-/// An area of the table and its rank; none without a value.
+/// An area of the table and its rank; none without value and bound.
 type Ranked = (usize, Option<usize>);
+
+/// What areas are ranked by: a value or a bound, then whether it is an upper bound (-1), a value (0) or a lower bound (1).
+type RankKey = (i64, i8);
 
 /// Answers `GET metrics/{metric}`.
 ///
 /// # Errors
-/// `invalid_parameter`, when metric or state are none; `coverage_unavailable`, when the vintage or the whole dataset is missing; `invalid_cursor`.
+/// `invalid_parameter`, when metric or state are none; `not_found`, when one of `areas` is none; `coverage_unavailable`, when the vintage or the whole
+/// dataset is missing; `invalid_cursor`.
 pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (geo, key) = (Geo::of(call.release), call.path_value("metric"));
     let metric = geo.metric_keys.iter().position(|known| known == key).ok_or_else(|| {
@@ -73,9 +86,20 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let table = vintage(kind.metric_tables(&geo), asked_vintage(call), kind)?;
     let state = call.query.get("state").map(state_of).transpose()?;
     let places = kind.places(&geo);
-    let is_wanted = |area: &usize| state.is_none_or(|state| state_code(area_of(kind, (table, places), *area, &table.code(*area))) == Some(state));
-    let found = ranked(table, metric, (0..table.areas()).filter(is_wanted), call.query.get("sort").unwrap_or(DESCENDING));
+    let is_in_state = |area: Area<'_>| state.is_none_or(|state| state_code(area) == Some(state));
+    let sort = call.query.get("sort").unwrap_or(DESCENDING);
+    let mut named = call.listed("areas").map(|codes| named(&geo, kind, table, codes)).transpose()?;
+    named.iter_mut().for_each(|named| named.retain(|area| is_in_state(*area)));
+    let (mut found, has_bounds) = match &named {
+        Some(named) => ranked(table, metric, named.iter().filter_map(|area| area.area), sort),
+        None if state.is_none() => ranked(table, metric, 0..table.areas(), sort),
+        None => ranked(table, metric, (0..table.areas()).filter(|area| is_in_state(area_of(kind, (table, places), *area, &table.code(*area)))), sort),
+    };
+    // Areas that the survey does not cover are numbered behind those of the table.
+    let outside: Vec<Area<'_>> = named.into_iter().flatten().filter(|area| area.area.is_none()).collect();
+    found.extend((0..outside.len()).map(|position| (table.areas() + position, None)));
     let paging = ListPaging::of(call)?;
+    let mut sources = SourceTable::asked(call);
     let (unit, universe) = unit_and_universe(table, key, metric);
     json.object(|json| {
         json.key("metric").text(key);
@@ -85,17 +109,24 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("vintage").raw(&table.vintage);
         json.key("areas").array(|json| {
             for (number, rank) in paging.slice(&found) {
-                let code = table.code(*number);
-                let area = area_of(kind, (table, places), *number, &code);
+                let outside = number.checked_sub(table.areas()).map(|position| outside[position]);
+                let code = outside.map_or_else(|| table.code(*number), |area| area.code.to_owned());
+                let area = outside.unwrap_or_else(|| area_of(kind, (table, places), *number, &code));
                 json.object(|json| {
                     json.key("rank").optional_integer(rank.map(|rank| rank as i64));
                     json.key("id").text(&code);
                     json.key("name").text(area.name());
                     json.key("state_code").optional_text(state_code(area));
                     area.write_figures(json, key, metric);
+                    if let Some(sources) = &mut sources {
+                        json.key("provenance").array(|json| sources.write_area(json, &geo, &area, &[metric]));
+                    }
                 });
             }
         });
+        if let Some(sources) = &sources {
+            sources.write(json.key("provenance"));
+        }
     });
     let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
     meta.datasets.extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
@@ -110,7 +141,23 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let message = format!("Ranks are those of the estimates alone: two areas whose margins of error overlap may be the other way round. {test}.");
     meta.notice("RANKS_IGNORE_MARGINS", message);
+    if has_bounds {
+        meta.notice(
+            "OPEN_ENDED_RANKS",
+            "Open-ended medians are ranked by `bound`, above an equal value if `at_least` and below it if `at_most`. Areas with one bound share a rank, though their medians differ.",
+        );
+    }
+    add_not_fetched_notice(&mut meta, table, &[metric]);
     Ok(meta)
+}
+
+/// The areas of a list of codes, by code and each once.
+///
+/// # Errors
+/// As [`Area::find`].
+fn named<'a>(geo: &Geo<'a>, kind: AreaKind, table: &MetricTable, codes: Vec<&'a str>) -> Result<Vec<Area<'a>>> {
+    let codes: BTreeSet<&str> = codes.into_iter().collect();
+    codes.into_iter().map(|code| Area::find(geo, kind, code, Some(i64::from(table.vintage_year)), "areas")).collect()
 }
 
 fn area_of<'a>(kind: AreaKind, (table, places): (&'a MetricTable, Option<&'a PlaceTable>), area: usize, code: &'a str) -> Area<'a> {
@@ -123,25 +170,31 @@ fn state_code(area: Area<'_>) -> Option<&str> {
     of_place.or_else(|| if area.kind == AreaKind::County { by_fips(area.code.get(..2)?) } else { None })
 }
 
-/// Areas in the order that is asked for, those without a value last. Equal values have one rank, and as many ranks behind it are left out.
-fn ranked(table: &MetricTable, metric: usize, areas: impl Iterator<Item = usize>, sort: &str) -> Vec<Ranked> {
-    let value = |area: usize| table.estimate(area, metric).and_then(|estimate| estimate.value);
-    let (mut valued, mut others): (Vec<(i64, usize)>, Vec<Ranked>) = (Vec::new(), Vec::new());
+fn rank_key(estimate: &Estimate<'_>) -> Option<RankKey> {
+    let of_bound = |(bound, bound_type)| (bound, if bound_type == "at_least" { 1 } else { -1 });
+    estimate.value.map(|value| (value, 0)).or_else(|| estimate.bound.map(of_bound))
+}
+
+/// Areas in the order that is asked for, those without value and bound last, and whether any has a bound. Equal keys have one rank, and as many ranks
+/// behind it are left out.
+fn ranked(table: &MetricTable, metric: usize, areas: impl Iterator<Item = usize>, sort: &str) -> (Vec<Ranked>, bool) {
+    let (mut valued, mut others): (Vec<(RankKey, usize)>, Vec<Ranked>) = (Vec::new(), Vec::new());
     for area in areas {
-        match value(area) {
-            Some(value) => valued.push((value, area)),
+        match table.estimate(area, metric).as_ref().and_then(rank_key) {
+            Some(key) => valued.push((key, area)),
             None => others.push((area, None)),
         }
     }
+    let has_bounds = valued.iter().any(|((_, side), _)| *side != 0);
     if sort == ASCENDING {
         valued.sort_unstable();
     } else {
-        valued.sort_unstable_by_key(|(value, area)| (Reverse(*value), *area));
+        valued.sort_unstable_by_key(|(key, area)| (Reverse(*key), *area));
     }
     let mut ranked: Vec<Ranked> = Vec::with_capacity(valued.len() + others.len());
     let mut rank = 0;
-    for (place, (value, area)) in valued.iter().enumerate() {
-        if place == 0 || valued[place - 1].0 != *value {
+    for (place, (key, area)) in valued.iter().enumerate() {
+        if place == 0 || valued[place - 1].0 != *key {
             rank = place + 1;
         }
         ranked.push((*area, Some(rank)));
@@ -151,5 +204,5 @@ fn ranked(table: &MetricTable, metric: usize, areas: impl Iterator<Item = usize>
         ranked.sort_unstable();
     }
     ranked.append(&mut others);
-    ranked
+    (ranked, has_bounds)
 }

@@ -9,6 +9,8 @@ pub struct MetricSays<'a> {
     pub unit: &'a str,
     /// Whether the margin is an approximate one.
     pub is_derived: bool,
+    /// Of an open-ended median, whose figure is a bound.
+    pub bound_type: Option<&'a str>,
     pub moe_status: &'a str,
     pub qualifier: Option<&'a str>,
     pub null_reason: Option<&'a str>,
@@ -18,10 +20,10 @@ pub struct MetricSays<'a> {
     pub warnings: Option<&'a str>,
 }
 
-/// The members of a metric's object as JSON text, with gaps for the value, the margin of error and the record id.
+/// The members of a metric's object as JSON text, with gaps for the value or bound, the margin of error and the record id.
 #[derive(Debug)]
 pub struct MetricText {
-    before_value: Box<str>,
+    before_figure: Box<str>,
     before_margin: Box<str>,
     before_id: Box<str>,
     after_id: Box<str>,
@@ -30,12 +32,21 @@ pub struct MetricText {
 
 impl MetricText {
     pub fn new(says: &MetricSays<'_>) -> Self {
-        let before_value = |json: &mut Json| {
+        let before_figure = |json: &mut Json| {
             json.key("key").text(says.key);
             json.key("unit").text(says.unit);
-            json.key("value");
+            if says.bound_type.is_some() {
+                json.key("value").null();
+                json.key("bound");
+            } else {
+                json.key("value");
+            }
         };
         let before_margin = |json: &mut Json| {
+            if says.bound_type.is_none() {
+                json.key("bound").null();
+            }
+            json.key("bound_type").optional_text(says.bound_type);
             if says.is_derived {
                 json.key("moe").null();
                 json.key("moe_approximate");
@@ -61,7 +72,7 @@ impl MetricText {
         };
         let after_id = |json: &mut Json| json.key("warnings").texts(says.warnings.into_iter().flat_map(|warnings| warnings.split(',')));
         Self {
-            before_value: json_text(before_value),
+            before_figure: json_text(before_figure),
             before_margin: json_text(before_margin),
             before_id: json_text(before_id),
             after_id: json_text(after_id),
@@ -70,9 +81,9 @@ impl MetricText {
     }
 
     /// Writes the members, with figures in tenths and the pieces of the record id; null in place of what is none.
-    pub fn write(&self, json: &mut Json, value: Option<i64>, margin: Option<i64>, record_id: Option<&[&str]>) {
-        json.raw(&self.before_value);
-        write_tenths(json, value, self.trim);
+    pub fn write(&self, json: &mut Json, figure: Option<i64>, margin: Option<i64>, record_id: Option<&[&str]>) {
+        json.raw(&self.before_figure);
+        write_tenths(json, figure, self.trim);
         json.raw(&self.before_margin);
         write_tenths(json, margin, self.trim);
         json.raw(&self.before_id);

@@ -15,10 +15,12 @@ pub mod notices;
 mod profile;
 mod school_table;
 mod schools;
+mod source_table;
 mod state_counties;
 pub mod tables;
 
 use crate::http::endpoint::{Family, Placeholder, Tag};
+use crate::http::parameters::STATE_FORM;
 use crate::place::Places;
 use crate::release::loaded::Tables;
 use crate::release::part_reader::PartReader;
@@ -49,7 +51,7 @@ pub static FAMILY: Family = Family {
     placeholders: &[
         Placeholder { name: "zcta", pattern: "^[0-9]{5}$", example: "90210", description: "ZCTA code: five digits, leading zeros kept." },
         Placeholder { name: "fips", pattern: "^[0-9]{5}$", example: "06037", description: "County FIPS code: five digits, leading zeros kept." },
-        Placeholder { name: "state", pattern: "^[A-Za-z]{2}$", example: "ca", description: "State, as a postal code. A code that is no state's is refused." },
+        Placeholder { name: "state", pattern: STATE_FORM, example: "ca", description: "State, by postal code or name." },
         Placeholder { name: "metric", pattern: "^[a-z_]+$", example: "geo.zcta_metric/metric", description: "Key of a metric; another word is refused." },
     ],
 };

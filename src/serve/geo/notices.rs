@@ -1,5 +1,6 @@
 //! Notices of answers about areas.
 
+use crate::geo::estimates::MetricTable;
 use crate::http::meta::Meta;
 
 /// Adds the notice that every answer about ZCTAs carries.
@@ -8,6 +9,17 @@ pub fn add_zcta_notice(meta: &mut Meta) {
         "ZCTA_NOT_USPS_ZIP",
         "ZCTAs are areas that the Census Bureau builds from census blocks to approximate postal ZIP areas; they are not ZIP codes.",
     );
+}
+
+/// Adds the notice of margins that the Bureau publishes and the release does not have, where one of the metrics lacks them.
+pub fn add_not_fetched_notice(meta: &mut Meta, table: &MetricTable, metrics: &[usize]) {
+    if metrics.iter().any(|&metric| table.lacks_margins(metric)) {
+        meta.notice(
+            "MOE_NOT_FETCHED",
+            "The Bureau publishes the margins of these percentages in its subject and profile tables, through the Census Data API with a free key. This release was built without a key \
+             (`moe_status` is `not_fetched`); one built with `CENSUS_API_KEY` has them in `moe`. `moe_approximate` is computed here from the margins of the counts, with the Bureau's formula for users.",
+        );
+    }
 }
 
 /// Adds the notice of an area that the survey does not cover.

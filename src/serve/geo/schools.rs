@@ -83,6 +83,7 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
     json.object(|json| {
         area.write_geography(&geo, json.key("geography"));
+        area.write_geography_provenance(json.key("geography_provenance"));
         json.key("origin").object(|json| {
             json.key("lat").float(lat);
             json.key("lon").float(lon);

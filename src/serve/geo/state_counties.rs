@@ -1,7 +1,9 @@
 //! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has them.
 
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC, wanted};
+use crate::geo::metric::{METRIC_OF_LIST, METRICS, asked_metrics};
+use crate::geo::notices::add_not_fetched_notice;
+use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
@@ -26,7 +28,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 };
 
 /// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC, VINTAGE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
+const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, METRICS, VINTAGE, INCLUDE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
 
 /// The postal code of a state that a request names.
 ///
@@ -34,8 +36,14 @@ const PARAMETERS: &[Parameter] = &[METRIC, VINTAGE, LIMIT, CURSOR, format("count
 /// `invalid_parameter`, when it is none.
 pub fn state_of(text: &str) -> Result<&'static str> {
     let shown: String = text.chars().take(64).collect();
-    let wrong = || Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{shown}` is not a U.S. state code, such as CA"));
-    usps(text).filter(|_| text.len() == 2).ok_or_else(wrong)
+    let wrong = || {
+        Problem::of_field(
+            Code::InvalidParameter,
+            "state",
+            format!("`state`: `{shown}` is not a U.S. state: give its postal code or name, such as CA or California"),
+        )
+    };
+    usps(text).ok_or_else(wrong)
 }
 
 /// Answers `GET states/{state}/counties`.
@@ -58,8 +66,9 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if codes.is_empty() {
         return Err(Problem::of_field(Code::NotFound, "state", format!("no county of {state} is published in vintage {}", table.vintage_year)));
     }
-    let metrics = wanted(&geo, call);
+    let metrics = asked_metrics(&geo, call)?.unwrap_or_default();
     let paging = ListPaging::of(call)?;
+    let mut sources = SourceTable::asked(call);
     json.object(|json| {
         json.key("state_code").text(state);
         json.key("vintage").raw(&table.vintage);
@@ -70,13 +79,20 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
                 json.object(|json| {
                     area.write_geography(&geo, json.key("geography"));
                     area.write_chosen(&geo, json.key("metrics"), &metrics);
+                    if let Some(sources) = &mut sources {
+                        json.key("provenance").array(|json| sources.write_area(json, &geo, &area, &metrics));
+                    }
                 });
             }
         });
+        if let Some(sources) = &sources {
+            sources.write(json.key("provenance"));
+        }
     });
     let mut meta = Meta { page: Some(paging.page_of_all(codes.len())), ..Meta::default() };
     meta.datasets.extend([AreaKind::County.place_dataset().into(), AreaKind::County.metric_dataset().into()]);
     let scope = format!("{} counties with estimates in vintage {}", table.areas(), table.vintage_year);
     meta.coverage = Some(Coverage { geography_type: Some(AreaKind::County.name()), scope, ..Coverage::default() });
+    add_not_fetched_notice(&mut meta, table, &metrics);
     Ok(meta)
 }

@@ -44,6 +44,8 @@ pub struct Geo<'a> {
     pub schools: Option<&'a SchoolTable>,
     /// The geography objects of `zctas`.
     pub zcta_geographies: Option<&'a GeographyTexts>,
+    /// Whether the release was built from samples, which have few areas.
+    pub is_sample: bool,
 }
 
 impl<'a> Geo<'a> {
@@ -53,6 +55,7 @@ impl<'a> Geo<'a> {
             zctas: places.and_then(|places| places.zctas.as_ref()),
             counties: places.and_then(|places| places.counties.as_ref()),
             zcta_geographies: release.table(),
+            is_sample: release.manifest.is_sample,
             ..release.table().map_or_else(Self::default, Self::of_tables)
         }
     }

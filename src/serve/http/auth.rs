@@ -27,6 +27,8 @@ const BELIEVED_MS: i64 = 250;
 pub struct Client {
     /// The key's id; the address for a client without a key.
     pub id: String,
+    /// Digest of the secret that was sent; none without a key.
+    pub secret: Option<Digest>,
     pub scopes: Vec<Scope>,
     pub plan_name: String,
     pub plan: Plan,
@@ -50,8 +52,15 @@ pub struct KeyRing {
     reading: Mutex<()>,
 }
 
-/// Keys by the first bytes of their digests.
-type ByPrefix = HashMap<[u8; 8], Vec<(ApiKey, Arc<Client>)>>;
+/// Secrets by the first bytes of their digests, each with its key.
+type ByPrefix = HashMap<[u8; 8], Vec<Secret>>;
+
+/// A secret of a key.
+struct Secret {
+    sha256: Digest,
+    key: Arc<ApiKey>,
+    client: Arc<Client>,
+}
 
 #[derive(Default)]
 struct Ring {
@@ -71,13 +80,18 @@ struct Stamp {
 impl Ring {
     /// The holder of a key, or why it is not valid; none of a key that is not there.
     fn holder(&self, digest: &Digest, now: Timestamp) -> Option<ApiResult<Arc<Client>>> {
-        let candidates = self.by_prefix.get(&prefix(digest))?;
-        let (entry, client) = candidates.iter().find(|(entry, _)| bool::from(entry.sha256.as_bytes().ct_eq(digest.as_bytes())))?;
-        Some(match entry.revoked_at {
-            _ if entry.is_valid_at(now) => Ok(client.clone()),
-            Some(_) => Err(Problem::new(Code::InvalidApiKey, "the API key was revoked")),
-            None => Err(Problem::new(Code::InvalidApiKey, "the API key has expired")),
-        })
+        let Secret { key, client, .. } = self.secret(digest)?;
+        let why = match key.revoked_at {
+            _ if key.accepts_at(digest, now) => return Some(Ok(client.clone())),
+            Some(_) => "the API key was revoked",
+            None if key.is_valid_at(now) => "the secret of this API key was replaced by a new one",
+            None => "the API key has expired",
+        };
+        Some(Err(Problem::new(Code::InvalidApiKey, why)))
+    }
+
+    fn secret(&self, digest: &Digest) -> Option<&Secret> {
+        self.by_prefix.get(&prefix(digest))?.iter().find(|secret| bool::from(secret.sha256.as_bytes().ct_eq(digest.as_bytes())))
     }
 }
 
@@ -87,7 +101,7 @@ impl KeyRing {
     /// # Errors
     /// `Store` or `Config`, when the keys file or the plans cannot be used.
     pub fn new(keys: Keys, plans: Plans) -> Result<Self> {
-        let anonymous = plans.get(ANONYMOUS_PLAN)?;
+        let anonymous = plans.anonymous();
         let ring = Self { keys, plans, anonymous, ring: ArcSwap::default(), looked_at: AtomicI64::new(i64::MIN), reading: Mutex::new(()) };
         ring.read(ring.stamp())?;
         Ok(ring)
@@ -121,15 +135,16 @@ impl KeyRing {
         found.unwrap_or_else(|| Err(Problem::new(Code::InvalidApiKey, "the API key is not known")))
     }
 
-    /// Whether a key, by its id, is valid now.
-    pub fn is_valid(&self, id: &str, now: Timestamp) -> bool {
+    /// Whether the secret that a client sent is still accepted.
+    pub fn is_valid(&self, client: &Client, now: Timestamp) -> bool {
         self.follow_file();
-        self.ring.load().by_prefix.values().flatten().any(|(entry, _)| entry.id == id && entry.is_valid_at(now))
+        let ring = self.ring.load();
+        client.secret.is_some_and(|sent| ring.secret(&sent).is_some_and(|secret| secret.key.accepts_at(&sent, now)))
     }
 
     /// The client of requests from an address without a valid key.
     pub fn anonymous(&self, address: &str) -> Client {
-        Client { id: format!("address {address}"), scopes: Vec::new(), plan_name: ANONYMOUS_PLAN.to_owned(), plan: self.anonymous }
+        Client { id: format!("address {address}"), secret: None, scopes: Vec::new(), plan_name: ANONYMOUS_PLAN.to_owned(), plan: self.anonymous }
     }
 
     fn stamp(&self) -> Option<Stamp> {
@@ -163,12 +178,15 @@ impl KeyRing {
     fn read(&self, stamp: Option<Stamp>) -> Result<()> {
         let mut by_prefix = ByPrefix::new();
         for key in self.keys.list()? {
-            let plan = self.plans.get(&key.plan).unwrap_or_else(|error| {
+            let plan = self.plans.of_key(&key.plan).unwrap_or_else(|error| {
                 tracing::warn!("key {} has the limits of requests without a key: {error}", key.id);
                 self.anonymous
             });
-            let client = Client { id: key.id.clone(), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
-            by_prefix.entry(prefix(&key.sha256)).or_default().push((key, Arc::new(client)));
+            let key = Arc::new(key);
+            for sha256 in std::iter::once(key.sha256).chain(key.previous.as_ref().map(|previous| previous.sha256)) {
+                let client = Client { id: key.id.clone(), secret: Some(sha256), scopes: key.scopes.clone(), plan_name: key.plan.clone(), plan };
+                by_prefix.entry(prefix(&sha256)).or_default().push(Secret { sha256, key: key.clone(), client: Arc::new(client) });
+            }
         }
         self.ring.store(Arc::new(Ring { stamp, by_prefix: Arc::new(by_prefix) }));
         Ok(())

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::{nearest, object};
 
+/// The most items of a batch, for every plan.
+pub const MAX_BATCH_ITEMS: usize = 100;
+
 /// A body whose fields are all known.
 #[derive(Debug)]
 pub struct Body(Map<String, Value>);

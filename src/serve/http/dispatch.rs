@@ -61,7 +61,10 @@ async fn serve_one(
     check_access(endpoint, &client)?;
     let mut query = Query::read(parts.uri.query().unwrap_or_default(), endpoint.parameters, &service.contracts)?;
     let file = match &endpoint.handler {
-        Handler::Download { file, .. } => query.get("format").map(|_| file),
+        Handler::Download { file, .. } => {
+            format::choose_file(&parts.headers, &mut query);
+            query.get("format").map(|_| file)
+        }
         _ => None,
     };
     let format = if file.is_some() { Format::Json } else { format::wanted(endpoint, &parts.headers, &mut query)? };
@@ -75,7 +78,8 @@ async fn serve_one(
     let _running = service.run(&client)?;
     let release = release_for(service, endpoint, &query, None).await?;
     let today = day_of(now);
-    let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today };
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
+    let call_of = |release| Call { endpoint, service, release, path, query: &query, body: &body, client: &client, today, request_id: &request_id.0 };
     if let Some(file) = file {
         return file(&call_of(&release), parts).await;
     }
@@ -94,8 +98,7 @@ async fn serve_one(
         let response = table::answer(asked, rows, tag.as_deref(), now).await?;
         return Ok(matched.map_or(response, |matched| not_modified(&matched, now)));
     }
-    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_default();
-    let answer = envelope::answer(&call_of(&release), &request_id.0).await;
+    let answer = envelope::answer(&call_of(&release)).await;
     if endpoint.method == "POST" {
         // A batch has taken more than the request did.
         *allowance = service.limiter.look(&client, service.now(), *allowance).await;
@@ -110,7 +113,7 @@ async fn serve_one(
 
 fn check_access(endpoint: &Endpoint, client: &Client) -> Result<()> {
     match endpoint.access {
-        Access::Everyone => Ok(()),
+        Access::Everyone | Access::Optional => Ok(()),
         Access::Key | Access::Scope(_) if client.scopes.is_empty() => {
             Err(Problem::new(Code::MissingApiKey, "this endpoint needs an API key: send `Authorization: Bearer KEY` or `X-API-Key: KEY`"))
         }
@@ -146,8 +149,9 @@ pub async fn ask(service: &Service, paths: &Paths, client: &Client, question: Qu
     check_access(endpoint, client)?;
     let query = Query::read(query, endpoint.parameters, &service.contracts)?;
     let release = release_for(service, endpoint, &query, question.present).await?;
-    let call = Call { endpoint, service, release: &release, path: &values, query: &query, body: question.body, client, today: service.today() };
-    envelope::answer(&call, &request_id.0).await.map(|(bytes, _)| bytes)
+    let (today, request_id) = (service.today(), &*request_id.0);
+    let call = Call { endpoint, service, release: &release, path: &values, query: &query, body: question.body, client, today, request_id };
+    envelope::answer(&call).await.map(|(bytes, _)| bytes)
 }
 
 /// The release that a request is answered from.
@@ -204,7 +208,7 @@ fn wrong_method(parts: &Parts, methods: &Methods) -> Problem {
     let allow = allowed_methods(methods);
     Problem {
         allow: Some(allow.clone()),
-        ..Problem::new(Code::RouteNotFound, format!("{} is not a method of this path; it has {allow}", shown(parts.method.as_str())))
+        ..Problem::new(Code::MethodNotAllowed, format!("{} is not a method of this path; it has {allow}", shown(parts.method.as_str())))
     }
 }
 

@@ -89,6 +89,8 @@ pub struct Placeholder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Everyone,
+    /// Everyone; the answer is about the key, where one is sent.
+    Optional,
     /// Any valid key; the handler looks at the scope.
     Key,
     Scope(Scope),
@@ -136,6 +138,7 @@ pub struct Call<'a> {
     pub client: &'a Client,
     /// The day on which it came, UTC.
     pub today: Date,
+    pub request_id: &'a str,
 }
 
 impl<'a> Call<'a> {

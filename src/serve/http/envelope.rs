@@ -12,7 +12,7 @@ use pubdata_store::Manifest;
 ///
 /// # Errors
 /// The handler's.
-pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<(Vec<u8>, bool)> {
+pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     let mut json = Json::new();
     if call.endpoint.is_document() {
         let meta = write_data(call, &mut json).await?;
@@ -33,7 +33,7 @@ pub async fn answer(call: &Call<'_>, request_id: &str) -> Result<(Vec<u8>, bool)
         meta.notice("MEANING_LOST", message);
     }
     json.key("meta");
-    write_meta(&mut json, call, &meta, request_id);
+    write_meta(&mut json, call, &meta);
     let mut bytes = json.into_bytes();
     bytes.push(b'}');
     Ok((bytes, meta.is_momentary))
@@ -55,11 +55,11 @@ pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
 }
 
-fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta, request_id: &str) {
+fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta) {
     let manifest = manifest_of(call, meta);
     let of_release = call.release.freshness(call.today());
     json.object(|json| {
-        json.key("request_id").text(request_id);
+        json.key("request_id").text(call.request_id);
         json.key("release").object(|json| {
             json.key("release_id").text(manifest.release_id.as_str());
             json.key("channel").text(call.service.catalog.channel());

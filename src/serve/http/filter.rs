@@ -6,12 +6,11 @@ use super::endpoint::Call;
 use super::parameters::{Kind, Parameter};
 use super::problem::{Code, Problem, Result, not_covered};
 use crate::days;
-use pubdata_core::canonical::state::usps;
 
 pub const STATE: Parameter = Parameter {
     name: "state",
     kind: Kind::States,
-    description: "Comma list of states, as postal codes; all that are covered when absent. A code that is no state's is refused.",
+    description: "Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is refused.",
 };
 pub const CITY: Parameter = Parameter {
     name: "city",
@@ -23,12 +22,11 @@ pub const ZIP: Parameter = Parameter { name: "zip", kind: Kind::Zip, description
 /// The states a request asks for; none when it names none.
 ///
 /// # Errors
-/// `invalid_parameter`, when one is no state; `coverage_unavailable`, when one is not covered.
+/// `coverage_unavailable`, when one is not covered.
 pub fn states_of(call: &Call<'_>, covered: &[&str], what: &str) -> Result<Option<BTreeSet<String>>> {
     let Some(list) = call.query.get("state") else { return Ok(None) };
     let mut states = BTreeSet::new();
-    for text in list.split(',') {
-        let state = usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
+    for state in list.split(',') {
         if !covered.contains(&state) {
             return Err(not_covered("state", format!("{what} of {state} are not covered"), covered));
         }

@@ -3,10 +3,10 @@
 
 use axum::http::{HeaderMap, header};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Handler};
 use super::problem::{Code, Problem, Result};
 use super::query::Query;
-use super::response::{CSV, JSON_LD};
+use super::response::{CSV, JSON_LD, PARQUET};
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
         (rows, _) => {
             let other = match rows {
                 Some(_) => format!(" or `{CSV}`"),
+                None if matches!(endpoint.handler, Handler::Download { .. }) => format!(", `{CSV}` or `{PARQUET}`"),
                 None if endpoint.is_linked_data() => format!(" or `{JSON_LD}`"),
                 None => String::new(),
             };
@@ -49,11 +50,29 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
     Ok(format)
 }
 
+/// Writes into the query of a download which file the header asks for, where no parameter does.
+pub fn choose_file(headers: &HeaderMap, query: &mut Query) {
+    let Accepted { of_json, of_table, of_parquet, .. } = Accepted::of(headers);
+    let files = [(of_table, "csv"), (of_parquet, "parquet")];
+    let best = files.into_iter().filter(|(liked, _)| liked.0 > 0.0 && *liked > of_json).max_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
+    if let Some((_, format)) = best.filter(|_| query.get("format").is_none()) {
+        query.set("format", format.to_owned());
+    }
+}
+
+/// Whether a browser asks, to show the answer: it likes HTML more than JSON.
+pub fn is_html_preferred(headers: &HeaderMap) -> bool {
+    let accepted = Accepted::of(headers);
+    accepted.of_html.0 > accepted.of_json.0
+}
+
 /// How much each form is liked, from 0 to 1, and how closely it is named.
 struct Accepted {
     of_json: (f32, u8),
     of_linked_data: (f32, u8),
     of_table: (f32, u8),
+    of_parquet: (f32, u8),
+    of_html: (f32, u8),
 }
 
 impl Accepted {
@@ -62,7 +81,8 @@ impl Accepted {
         let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         let ranges: Vec<(String, f32)> = values.flat_map(|value| value.split(',')).map(weighed).collect();
         if ranges.is_empty() {
-            return Self { of_json: (1.0, 0), of_linked_data: (0.0, 0), of_table: (0.0, 0) };
+            let none = (0.0, 0);
+            return Self { of_json: (1.0, 0), of_linked_data: none, of_table: none, of_parquet: none, of_html: none };
         }
         let of = |names: &[&[&str]]| {
             let closest = names.iter().zip((1..=3_u8).rev()).find_map(|(names, closeness)| {
@@ -75,6 +95,8 @@ impl Accepted {
             of_json: of(&[&["application/json", "application/problem+json"], &["application/*"], &["*/*"]]),
             of_linked_data: of(&[&[JSON_LD], &["application/*"], &["*/*"]]),
             of_table: of(&[&[CSV], &["text/*"], &["*/*"]]),
+            of_parquet: of(&[&[PARQUET], &["application/*"], &["*/*"]]),
+            of_html: of(&[&["text/html"], &["text/*"], &["*/*"]]),
         }
     }
 }
@@ -95,6 +117,18 @@ mod tests {
         let headers = HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]);
         let accepted = Accepted::of(&headers);
         (accepted.of_json.0, accepted.of_table.0)
+    }
+
+    #[test]
+    fn html_is_for_those_who_like_it_more_than_anything_else() {
+        let is_html = |accept: &'static str| is_html_preferred(&HeaderMap::from_iter([(header::ACCEPT, axum::http::HeaderValue::from_static(accept))]));
+        for accept in ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html", "text/*, application/json;q=0.5"] {
+            assert!(is_html(accept), "{accept}");
+        }
+        for accept in ["*/*", "text/html, */*", "text/html;q=0.8, */*", "application/json, text/html;q=0.9", "text/csv", ""] {
+            assert!(!is_html(accept), "{accept}");
+        }
+        assert!(!is_html_preferred(&HeaderMap::new()));
     }
 
     #[test]

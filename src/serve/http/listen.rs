@@ -29,6 +29,7 @@ use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connections, Place};
+use super::refusal::Explained;
 use pubdata_core::error::{Error, Result};
 
 /// Largest head that is read at all; `Limits` refuses smaller ones with an explanation.
@@ -53,6 +54,8 @@ pub struct Transport {
     pub write_time: Duration,
     /// How long requests in progress may take after the stop.
     pub drain_limit: Duration,
+    /// Where the server is known, as problems name it.
+    pub public_url: Arc<str>,
 }
 
 /// Answers on a socket until it is told to stop, then lets requests in progress finish.
@@ -94,11 +97,11 @@ async fn answer_on<S: Answers>(stream: Bounded, from: SocketAddr, transport: Tra
         inner.call(request)
     });
     match &transport.tls {
-        None => answer_requests(stream, service, transport.head_time, stop).await,
+        None => answer_requests(Explained::new(stream, transport.public_url), service, transport.head_time, stop).await,
         Some(config) => {
             let shaken = timeout(transport.head_time, TlsAcceptor::from(config.clone()).accept(stream)).await;
             if let Ok(Ok(stream)) = shaken {
-                answer_requests(stream, service, transport.head_time, stop).await;
+                answer_requests(Explained::new(stream, transport.public_url), service, transport.head_time, stop).await;
             }
         }
     }

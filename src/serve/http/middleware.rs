@@ -62,11 +62,9 @@ pub async fn guard<F: Future<Output = Response>>(
     parts.extensions.insert(metered);
     let request = Request::from_parts(parts, body);
 
-    let is_no_method = matches!(method, Method::TRACE | Method::CONNECT);
     let refused = match head {
-        Ok(()) if !is_no_method => None,
-        _ if !allowance.is_allowed => Some(problem_response(&service, &allowance.refusal(), path, &request_id)),
-        Ok(()) => Some(method_not_allowed()),
+        Ok(()) => None,
+        Err(_) if !allowance.is_allowed => Some(problem_response(&service, &allowance.refusal(), path, &request_id)),
         Err(problem) => Some(problem_response(&service, &problem, path, &request_id)),
     };
     let response = match refused {
@@ -121,14 +119,6 @@ async fn hold(service: &Service, response: Response, busy: Option<Busy>, client:
     let is_counted = is_large && parts.extensions.get::<Shared>().is_none() && counted.is_none();
     let share = if is_counted { Some(service.send(&client.id, bytes.len())?) } else { None };
     Ok(Response::from_parts(parts, Body::from(held(bytes, (untaken, share, answered(busy))))))
-}
-
-/// A method that no path ever has.
-fn method_not_allowed() -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, POST, OPTIONS"));
-    response
 }
 
 fn check_head(service: &Service, parts: &Parts) -> Result<(), Problem> {

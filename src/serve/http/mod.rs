@@ -3,6 +3,7 @@
 
 pub mod allowance;
 pub mod auth;
+pub mod batch;
 pub mod body;
 pub mod code_samples;
 pub mod columns;
@@ -18,7 +19,7 @@ mod envelope;
 pub mod etag;
 pub mod examples;
 pub mod filter;
-mod format;
+pub mod format;
 pub mod host;
 pub mod listen;
 pub mod meta;
@@ -38,6 +39,7 @@ pub mod query;
 pub mod range;
 pub mod rate_limit;
 pub mod receive;
+mod refusal;
 pub mod request_id;
 pub mod response;
 pub mod scope;

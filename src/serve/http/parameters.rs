@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::http::openapi::columns;
 use crate::http::{nearest, pattern};
+use pubdata_core::canonical::state::usps;
 use pubdata_core::contract::Contracts;
 
 /// One query parameter of an endpoint.
@@ -52,7 +53,7 @@ pub enum Kind {
     },
     /// Five digits.
     Zip,
-    /// Postal code of a state, in any case.
+    /// A state by postal code or name, in any case.
     State,
     /// A comma list of them.
     States,
@@ -83,7 +84,8 @@ pub struct TextForm {
     pub description: &'static str,
 }
 
-const STATE_FORM: &str = "^[A-Za-z]{2}$";
+/// The letters of a state; of other texts in the form the check refuses what names none.
+pub const STATE_FORM: &str = "^[A-Za-z][A-Za-z. ]*[A-Za-z.]$";
 /// A line that is not blank.
 const LINE: &str = "^[^\\n\\r\\u2028\\u2029]*[^ \\t\\u00a0\\u3000\\n\\r\\u2028\\u2029][^\\n\\r\\u2028\\u2029]*$";
 
@@ -123,8 +125,6 @@ pub const fn format(rows: &'static str) -> Parameter {
 
 /// The parameters of an endpoint that has none of its own.
 pub const OF_RELEASE: &[Parameter] = &[RELEASE, AS_OF];
-/// The same of an endpoint that answers from one vintage.
-pub const OF_VINTAGE: &[Parameter] = &[VINTAGE, RELEASE, AS_OF];
 
 impl Parameter {
     /// The highest number that it takes.
@@ -179,6 +179,14 @@ impl Kind {
         matches!(self, Self::SomeOf(..) | Self::SomeNoted(..) | Self::Words(_) | Self::States | Self::Forms { .. } | Self::Signed(..))
     }
 
+    /// A checked text as handlers read it: states by their postal codes, whatever they were called.
+    pub fn canonical(self, text: String) -> String {
+        match self {
+            Self::State | Self::States => text.split(',').filter_map(usps).collect::<Vec<_>>().join(","),
+            _ => text,
+        }
+    }
+
     /// Holds a text against it.
     ///
     /// # Errors
@@ -215,15 +223,8 @@ impl Kind {
                 let is_zip = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
                 if is_zip { Ok(()) } else { Err(format!("expected a ZIP code of five digits, got `{}`", shown(text))) }
             }
-            Self::State if is_state(text) => Ok(()),
-            Self::State => Err(format!("expected the two-letter code of a state, got `{}`", shown(text))),
-            Self::States => {
-                if text.split(',').all(is_state) {
-                    Ok(())
-                } else {
-                    Err(format!("expected two-letter codes of states, got `{}`", shown(text)))
-                }
-            }
+            Self::State => check_state(text),
+            Self::States => text.split(',').try_for_each(check_state),
             Self::Form(form) => check_form(text, form),
             Self::Forms { item, min, max } => {
                 text.split(',').try_for_each(|text| check_form(text, item))?;
@@ -246,8 +247,11 @@ pub fn shown(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-fn is_state(text: &str) -> bool {
-    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+fn check_state(text: &str) -> Result<(), String> {
+    match usps(text) {
+        Some(_) => Ok(()),
+        None => Err(format!("`{}` is not a U.S. state: give its postal code or name, such as CA or California", shown(text))),
+    }
 }
 
 fn form_list_schema(item: &str, min: usize, max: Option<usize>) -> Value {

@@ -1,6 +1,6 @@
 //! Failures as the caller sees them: RFC 9457 problem details. The codes are contract, the texts are not. The statuses are
-//! those of the specification, and 503 for what will be there in a moment: what HTTP would call 405, 406, 413, 414 or 415 is answered as the 400
-//! or 404 it is a case of. However much a request says, what a problem says of it is short.
+//! those of the specification, 405 for a method that a path does not have, and 503 for what will be there in a moment: what HTTP would call 406, 413, 414
+//! or 415 is answered as the 400 it is a case of. However much a request says, what a problem says of it is short.
 
 use std::borrow::Cow;
 
@@ -25,6 +25,7 @@ pub enum Code {
     InsufficientPermission,
     NotFound,
     RouteNotFound,
+    MethodNotAllowed,
     CoverageUnavailable,
     RateLimited,
     InternalError,
@@ -44,7 +45,7 @@ pub struct CodeEntry {
 
 /// All codes.
 #[rustfmt::skip]
-pub const CODES: [CodeEntry; 16] = [
+pub const CODES: [CodeEntry; 17] = [
     CodeEntry { code: Code::InvalidParameter, name: "invalid_parameter", status: 400, title: "Invalid parameter",
         advice: "Correct the parameter, header or body field that `errors` names." },
     CodeEntry { code: Code::MissingParameter, name: "missing_parameter", status: 400, title: "Missing parameter",
@@ -68,7 +69,9 @@ pub const CODES: [CodeEntry; 16] = [
     CodeEntry { code: Code::NotFound, name: "not_found", status: 404, title: "Not found",
         advice: "Check the code; `detail` says why it may be missing." },
     CodeEntry { code: Code::RouteNotFound, name: "route_not_found", status: 404, title: "No such route",
-        advice: "Check path and method against /v1/openapi.json." },
+        advice: "Check the path against /v1/openapi.json." },
+    CodeEntry { code: Code::MethodNotAllowed, name: "method_not_allowed", status: 405, title: "Method not allowed",
+        advice: "Use one of the methods in `Allow`." },
     CodeEntry { code: Code::CoverageUnavailable, name: "coverage_unavailable", status: 404, title: "Not covered",
         advice: "Ask /v1/coverage what is published." },
     CodeEntry { code: Code::RateLimited, name: "rate_limited", status: 429, title: "Rate limit exceeded",
@@ -167,21 +170,22 @@ impl Problem {
         Self::new(Code::InternalError, "the request failed on our side; the cause is in the server's log under this request id")
     }
 
-    /// Writes the problem of one item of a batch: without what only a whole request has.
-    pub fn write_item(&self, json: &mut Json, public_url: &str) {
-        json.object(|json| {
-            self.write_kind(json, public_url);
-            json.key("code").text(self.code.name());
-            self.write_errors(json);
-        });
-    }
-
-    fn write_kind(&self, json: &mut Json, public_url: &str) {
+    /// Writes the members of the problem, of a request or of one item of a batch.
+    pub fn write(&self, json: &mut Json, public_url: &str, instance: &str, request_id: &str) {
         let CodeEntry { name, status, title, .. } = self.code.entry();
-        json.key("type").text(&format!("{public_url}/problems/{name}"));
-        json.key("title").text(title);
-        json.key("status").count(u64::from(*status));
-        json.key("detail").text(&cut(&self.detail, MAX_DETAIL));
+        json.object(|json| {
+            json.key("type").text(&format!("{public_url}/problems/{name}"));
+            json.key("title").text(title);
+            json.key("status").count(u64::from(*status));
+            json.key("detail").text(&cut(&self.detail, MAX_DETAIL));
+            json.key("instance").text(&cut(instance, MAX_NAME));
+            json.key("code").text(name);
+            json.key("request_id").text(request_id);
+            self.write_errors(json);
+            if !self.candidates.is_empty() {
+                json.key("candidates").texts(self.candidates.iter().take(MAX_LISTED).map(String::as_str));
+            }
+        });
     }
 
     /// Writes the member `errors`.
@@ -200,16 +204,7 @@ impl Problem {
     /// The JSON body.
     pub fn body(&self, public_url: &str, instance: &str, request_id: &str) -> Vec<u8> {
         let mut json = Json::new();
-        json.object(|json| {
-            self.write_kind(json, public_url);
-            json.key("instance").text(&cut(instance, MAX_NAME));
-            json.key("code").text(self.code.name());
-            json.key("request_id").text(request_id);
-            self.write_errors(json);
-            if !self.candidates.is_empty() {
-                json.key("candidates").texts(self.candidates.iter().take(MAX_LISTED).map(String::as_str));
-            }
-        });
+        self.write(&mut json, public_url, instance, request_id);
         json.into_bytes()
     }
 }

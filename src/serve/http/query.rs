@@ -11,6 +11,14 @@ use pubdata_core::contract::Contracts;
 /// The most wrong parameters that are named.
 const MAX_ERRORS: usize = 20;
 
+/// The singular and the plural of one parameter's name: either is accepted where one of them is declared.
+const NUMBERS: [(&str, &str); 1] = [("metric", "metrics")];
+
+/// The other name under which a parameter is accepted.
+pub fn other_name(name: &str) -> Option<&'static str> {
+    NUMBERS.iter().find_map(|(one, many)| if name == *one { Some(*many) } else { (name == *many).then_some(*one) })
+}
+
 /// The parameters of one request, checked, in the order they are declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query(Vec<(&'static str, String)>);
@@ -21,8 +29,8 @@ impl Query {
     /// # Errors
     /// `unknown_parameter` or `invalid_parameter`, naming every wrong parameter, up to [`MAX_ERRORS`].
     pub fn read(text: &str, parameters: &'static [Parameter], contracts: &Contracts) -> Result<Self> {
-        // By parameter, in the order of the request.
-        let mut given: Vec<(usize, String)> = Vec::new();
+        // By parameter, in the order of the request, each as it was named.
+        let mut given: Vec<(usize, String, String)> = Vec::new();
         let mut errors = Vec::new();
         let mut wrong = |field: String, code: Code, message: String| {
             if errors.len() < MAX_ERRORS {
@@ -35,32 +43,39 @@ impl Query {
                 wrong(shown(name), Code::InvalidParameter, format!("`{}` is not percent-encoded UTF-8", shown(pair)));
                 continue;
             };
-            let Some(index) = parameters.iter().position(|parameter| parameter.name == name) else {
+            let declared = |name: &str| parameters.iter().position(|parameter| parameter.name == name);
+            let Some(index) = declared(&name).or_else(|| declared(other_name(&name)?)) else {
                 let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
                 let name = shown(&name);
                 let message = format!("there is no parameter `{name}` here; {}", nearest::hint(&name, &names));
                 wrong(name, Code::UnknownParameter, message);
                 continue;
             };
-            match given.iter_mut().find(|(known, _)| *known == index) {
-                None => given.push((index, value)),
-                Some((_, list)) if parameters[index].kind.is_list() => {
+            match given.iter_mut().find(|(known, ..)| *known == index) {
+                None => given.push((index, name, value)),
+                Some((_, first, _)) if *first != name => {
+                    let message = format!("give `{first}` or `{name}`, not both");
+                    wrong(name, Code::InvalidParameter, message);
+                }
+                Some((.., list)) if parameters[index].kind.is_list() => {
                     list.push(',');
                     list.push_str(&value);
                 }
-                Some(_) => wrong(name, Code::InvalidParameter, format!("`{}` is given twice", parameters[index].name)),
+                Some(_) => {
+                    let message = format!("`{name}` is given twice");
+                    wrong(name, Code::InvalidParameter, message);
+                }
             }
         }
-        for (index, value) in &given {
-            let parameter = &parameters[*index];
-            if let Err(message) = parameter.kind.check(value, contracts) {
+        for (index, name, value) in &given {
+            if let Err(message) = parameters[*index].kind.check(value, contracts) {
                 let message: String = message.chars().take(300).collect();
-                wrong(parameter.name.to_owned(), Code::InvalidParameter, format!("`{}`: {message}", parameter.name));
+                wrong(name.clone(), Code::InvalidParameter, format!("`{name}`: {message}"));
             }
         }
-        given.sort_by_key(|(index, _)| *index);
+        given.sort_by_key(|(index, ..)| *index);
         match errors.first() {
-            None => Ok(Self(given.into_iter().map(|(index, value)| (parameters[index].name, value)).collect())),
+            None => Ok(Self(given.into_iter().map(|(index, _, value)| (parameters[index].name, parameters[index].kind.canonical(value))).collect())),
             Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
         }
     }

@@ -120,6 +120,7 @@ mod tests {
         let limiter = RateLimiter::default();
         let client = Client {
             id: "k1".to_owned(),
+            secret: None,
             scopes: Vec::new(),
             plan_name: "free".to_owned(),
             plan: Plan { requests_per_minute: 60, burst: 20, stream_sockets: 1 },
@@ -140,7 +141,7 @@ mod tests {
         let limiter = RateLimiter::default();
         let plan = Plan { requests_per_minute: 60, burst: 1, stream_sockets: 1 };
         let start = Timestamp::from_second(1_000_000).unwrap();
-        let client = |number: usize| Client { id: number.to_string(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let client = |number: usize| Client { id: number.to_string(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
         let count = || limiter.buckets.lock().unwrap().of_clients.len();
         (0..MANY).for_each(|number| assert!(limiter.take_here(&client(number), 1, start).is_allowed));
         limiter.take_here(&client(MANY), 1, start);
@@ -157,7 +158,7 @@ mod tests {
     fn bucket_empties_at_once_and_fills_with_time() {
         let limiter = RateLimiter::default();
         let plan = Plan { requests_per_minute: 60, burst: 3, stream_sockets: 1 };
-        let client = Client { id: "k1".to_owned(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let client = Client { id: "k1".to_owned(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
         let start = Timestamp::from_second(1_000_000).unwrap();
         let at = |milliseconds| limiter.take_here(&client, 1, start + SignedDuration::from_millis(milliseconds));
         assert_eq!([at(0), at(0), at(0)].map(|allowance| (allowance.is_allowed, allowance.remaining)), [(true, 2), (true, 1), (true, 0)]);

@@ -214,7 +214,10 @@ impl Service {
             Pays::Nobody | Pays::Caller | Pays::Visitor(None) => self.keys.client(&parts.headers, address, now),
         };
         let client = known.as_ref().map_or_else(|_| Arc::new(self.keys.anonymous(&address())), Arc::clone);
-        let allowance = self.limiter.take(&client, now).await;
+        let allowance = match bucket_of_documentation(&client, parts) {
+            Some(reader) => self.limiter.take(&reader, now).await,
+            None => self.limiter.take(&client, now).await,
+        };
         Metered { known, client, allowance, is_free: false }
     }
 
@@ -296,6 +299,13 @@ pub enum Pays {
     Caller,
     /// The holder of the key that a page's cookie keeps; without one as `Caller`.
     Visitor(Option<String>),
+}
+
+/// The bucket, as large as the client's own, that is for reading the documentation: who looks a call up still has the requests for it.
+fn bucket_of_documentation(client: &Client, parts: &Parts) -> Option<Client> {
+    let path = parts.uri.path();
+    let is_page = matches!(parts.method, Method::GET | Method::HEAD) && (path == "/docs" || path.starts_with("/docs/") || path.starts_with("/problems/"));
+    is_page.then(|| Client { id: format!("{} reading", client.id), ..client.clone() })
 }
 
 /// Who sends a request and what is left to them.

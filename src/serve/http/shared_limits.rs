@@ -125,7 +125,7 @@ mod tests {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let limits = SharedLimits::new(&format!("redis://{}", silent.local_addr().unwrap()), WhenAway::Open).unwrap();
         let plan = Plan { requests_per_minute: 60, burst: 60, stream_sockets: 1 };
-        let client = Client { id: "a".to_owned(), scopes: Vec::new(), plan_name: "free".to_owned(), plan };
+        let client = Client { id: "a".to_owned(), secret: None, scopes: Vec::new(), plan_name: "free".to_owned(), plan };
         let ask = async || {
             let began = Instant::now();
             assert!(limits.take(&client, 1, 1.0).await.is_none(), "each server counts by itself");

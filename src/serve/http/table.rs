@@ -104,6 +104,8 @@ impl Asked {
             body: &[],
             client: &self.client,
             today: self.today,
+            // A table has no member that names the request.
+            request_id: "",
         };
         let mut json = Json::new();
         let meta = write_data(&call, &mut json).await?;

@@ -54,7 +54,7 @@ impl Licenses {
     /// Writes the lists by state and source; each with whom it reaches.
     pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
         for ((state, source), list) in &self.lists {
-            let gaps = [(list.is_self_reported, "only what holders state of themselves"), (list.oldest.is_none(), "no dates of issue")];
+            let gaps = [(list.is_self_reported, "only what holders state of themselves"), (!list.has_issue_dates, "no dates of issue")];
             json.object(|json| {
                 json.key("list").text(&format!("{state}-{source}"));
                 json.key("name").text(&list.source_id);

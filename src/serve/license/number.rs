@@ -8,7 +8,6 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result, not_covered};
 use pubdata_core::canonical::license_number::{display, normalized};
-use pubdata_core::canonical::state::usps;
 
 /// What people write before a number, whatever the board.
 pub const PREFIXES: [&str; 4] = ["LICENSE", "LIC", "NUMBER", "NO"];
@@ -24,16 +23,12 @@ pub fn add_no_match_notice(meta: &mut Meta) {
 /// The state of a request.
 ///
 /// # Errors
-/// `missing_parameter` or `invalid_parameter`; `coverage_unavailable`, with the states that are covered.
+/// `missing_parameter`; `coverage_unavailable`, with the states that are covered.
 pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> {
-    let text = call
+    let state = call
         .query
         .get("state")
         .ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
-    let is_code = text.len() == 2;
-    let state = usps(text)
-        .filter(|_| is_code)
-        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
     let covered = licenses.rows.values("state");
     covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
 }

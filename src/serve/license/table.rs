@@ -50,8 +50,9 @@ pub struct LicenseList {
     pub quarantined: u64,
     /// Days since 1970-01-01 of the last issue or renewal, none of which is after the list's date.
     pub newest: Option<i32>,
-    /// The first day of issue.
+    /// The first day of issue; of licenses without one, from which they hold.
     pub oldest: Option<i32>,
+    pub has_issue_dates: bool,
     /// How often the publisher renews the list.
     pub cadence_days: i64,
 }
@@ -184,7 +185,9 @@ impl Builder {
             self.precedence.push(precedence(status == "active", newest.into_iter().max().and_then(known_day)));
             let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
             list.newest = list.newest.max(known.max());
-            list.oldest = [list.oldest, known_day(issued(index))].into_iter().flatten().min();
+            let began = known_day(issued(index));
+            list.has_issue_dates |= began.is_some();
+            list.oldest = [list.oldest, began.or(known_day(effective(index)))].into_iter().flatten().min();
             self.cities.push(cities.get(index), comparable)?;
             self.zips.push(zips.get(index), str::to_owned)?;
         }

@@ -39,7 +39,7 @@ const PARAMETERS: &[Parameter] = &[
         description: "Number of the license; needed unless `license_number` gives it. Blanks, dots, leading zeros and a board's prefix do not matter.",
     },
     Parameter { name: "license_number", kind: Kind::Text { min: 1, max: 40 }, description: "The same as `number`; cannot be combined with it." },
-    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, as a postal code; needed. A code that is no state's is refused." },
+    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, by postal code or name; needed. Another text is refused." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
     Parameter { name: "name", kind: Kind::Text { min: 2, max: 120 }, description: "Compared with the holder's names; it does not narrow the search." },
     format("licenses"),

@@ -4,19 +4,65 @@
 use std::collections::BTreeSet;
 
 use super::svg::Svg;
-use super::words::{amount, rough};
+use super::words::{amount, amount_of, margin, rough};
 
 /// That of a card, so that texts keep their size.
 const WIDTH: f64 = 340.0;
+
+/// What is known of an estimate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    Value(f64),
+    /// A median in the open-ended highest interval.
+    AtLeast(f64),
+    /// A median in the open-ended lowest interval.
+    AtMost(f64),
+    /// Nothing, with the reason.
+    Missing(String),
+}
+
+impl Mark {
+    fn written(&self, unit: &str) -> String {
+        match self {
+            Self::Value(value) => amount(*value, unit),
+            Self::AtLeast(bound) => format!("{} or more", amount(*bound, unit)),
+            Self::AtMost(bound) => format!("{} or less", amount(*bound, unit)),
+            Self::Missing(reason) => reason.clone(),
+        }
+    }
+
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Value(value) | Self::AtLeast(value) | Self::AtMost(value) => Some(*value),
+            Self::Missing(_) => None,
+        }
+    }
+}
 
 /// An estimate with its 90 % margin.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     pub label: String,
-    pub value: f64,
+    pub mark: Mark,
     pub moe: Option<f64>,
     /// The page of its record.
     pub page: Option<String>,
+    /// Whether it is of the area that the chart is about.
+    pub is_own: bool,
+}
+
+impl Estimate {
+    fn written(&self, unit: &str) -> String {
+        let margin = self.moe.map(|moe| format!(" ± {}", margin(&plain(moe), unit))).unwrap_or_default();
+        format!("{}{margin}", self.mark.written(unit))
+    }
+
+    /// The lowest and highest number that a chart shows: no percentage is below 0 or above 100.
+    fn range(&self, unit: &str) -> Option<(f64, f64)> {
+        let (number, moe) = (self.mark.number()?, self.moe.unwrap_or_default());
+        let range = (number - moe, number + moe);
+        Some(if unit == "percent" { (range.0.max(0.0), range.1.min(100.0)) } else { range })
+    }
 }
 
 /// An estimate that describes some years as a whole.
@@ -46,36 +92,58 @@ pub struct Place {
     pub lat: f64,
     pub lon: f64,
     pub label: String,
+    /// What stands in the list of places before its name.
+    pub number: usize,
     pub page: Option<String>,
 }
 
-/// Bars from zero, one below the other, with whiskers as long as the margins.
+/// Bars from zero, each below its label, with whiskers as long as the margins and an arrow where the interval is open.
 pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
-    const ROW: f64 = 26.0;
-    const LABEL: f64 = 112.0;
-    const VALUE: f64 = 78.0;
-    let most = rows.iter().map(|row| row.value + row.moe.unwrap_or_default()).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let mut svg = Svg::new("bars", WIDTH, ROW * rows.len() as f64 + 4.0, title);
-    for (number, row) in rows.iter().enumerate() {
-        let top = ROW * number as f64 + 4.0;
-        let middle = top + ROW / 2.0 - 2.0;
-        let x = |value: f64| LABEL + (value.max(0.0) / most) * (WIDTH - LABEL - VALUE);
-        let said = format!("{}: {}{}", row.label, amount(row.value, unit), row.moe.map(|moe| format!(" ± {}", amount(moe, unit))).unwrap_or_default());
-        svg.text("label", "end", (LABEL - 8.0, middle + 4.0), &row.label);
-        svg.linked(row.page.as_deref(), &said, |svg| {
-            svg.rectangle(if number == 0 { "bar own" } else { "bar" }, (LABEL, top + 3.0), (x(row.value) - LABEL, ROW - 10.0));
-            if let Some(moe) = row.moe {
-                svg.line("whisker", (x(row.value - moe), middle), (x(row.value + moe), middle));
-                svg.line("whisker", (x(row.value - moe), middle - 4.0), (x(row.value - moe), middle + 4.0));
-                svg.line("whisker", (x(row.value + moe), middle - 4.0), (x(row.value + moe), middle + 4.0));
+    const ROW: f64 = 38.0;
+    /// What a letter of a value and of a label takes.
+    const LETTER: f64 = 7.0;
+    const MOST_LETTERS: usize = 50;
+    if rows.iter().all(|row| row.mark.number().is_none()) {
+        return String::new();
+    }
+    let texts: Vec<String> = rows.iter().map(|row| row.mark.written(unit)).collect();
+    let longest = rows.iter().zip(&texts).filter(|(row, _)| row.mark.number().is_some()).map(|(_, text)| text.chars().count()).max().unwrap_or_default();
+    let room = LETTER.mul_add(longest as f64, 16.0);
+    let most = rows.iter().filter_map(|row| row.range(unit)).map(|(_, high)| high).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let x = |value: f64| (value.max(0.0) / most) * (WIDTH - room);
+    let mut svg = Svg::new("bars", WIDTH, ROW * rows.len() as f64 + 2.0, title);
+    for (number, (row, text)) in rows.iter().zip(&texts).enumerate() {
+        let top = ROW * number as f64;
+        let middle = top + 26.0;
+        let is_long = row.label.chars().count() > MOST_LETTERS;
+        let label = if is_long { format!("{}…", row.label.chars().take(MOST_LETTERS).collect::<String>()) } else { row.label.clone() };
+        svg.text("tick", "start", (0.0, top + 14.0), &label);
+        svg.linked(row.page.as_deref(), &format!("{}: {}", row.label, row.written(unit)), |svg| {
+            let Some((low, high)) = row.range(unit) else {
+                svg.text("tick", "start", (0.0, middle + 4.0), text);
+                return;
+            };
+            let end = x(row.mark.number().unwrap_or_default());
+            svg.rectangle(if row.is_own { "bar own" } else { "bar" }, (0.0, top + 19.0), (end, 14.0));
+            match row.mark {
+                Mark::AtLeast(_) => svg.path("open", &[(end + 1.0, middle - 6.0), (end + 8.0, middle), (end + 1.0, middle + 6.0)]),
+                Mark::AtMost(_) => svg.path("open", &[(end + 8.0, middle - 6.0), (end + 1.0, middle), (end + 8.0, middle + 6.0)]),
+                _ if row.moe.is_some() => {
+                    svg.line("whisker", (x(low), middle), (x(high), middle));
+                    svg.line("whisker", (x(low), middle - 4.0), (x(low), middle + 4.0));
+                    svg.line("whisker", (x(high), middle - 4.0), (x(high), middle + 4.0));
+                }
+                _ => {}
             }
-            svg.text("value", "start", (x(row.value + row.moe.unwrap_or_default()) + 6.0, middle + 4.0), &amount(row.value, unit));
+            let is_open = !matches!(row.mark, Mark::Value(_));
+            svg.text("value", "start", (x(high) + if is_open { 12.0 } else { 6.0 }, middle + 4.0), text);
         });
     }
     svg.finish()
 }
 
-/// A stroke for each period, as long as its years, with the margin as a band around it: periods that share years lie above each other.
+/// A stroke for each period, as long as its years, with the margin as a band around it: periods that share years lie above each other. A period of which only
+/// a bound is published has an arrow, and one without an estimate a cross at the bottom.
 pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     const HEIGHT: f64 = 150.0;
     const LEFT: f64 = 50.0;
@@ -83,10 +151,10 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     let (Some(first), Some(last)) = (points.iter().map(|point| point.first_year).min(), points.iter().map(|point| point.last_year).max()) else {
         return String::new();
     };
-    let values = points.iter().flat_map(|point| {
-        let moe = point.estimate.moe.unwrap_or_default();
-        [point.estimate.value - moe, point.estimate.value + moe]
-    });
+    if points.iter().all(|point| point.estimate.mark.number().is_none()) {
+        return String::new();
+    }
+    let values = points.iter().filter_map(|point| point.estimate.range(unit)).flat_map(|(low, high)| [low, high]);
     let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
     let x = |year: f64| LEFT + (year - f64::from(first)) / f64::from(last + 1 - first) * (WIDTH - LEFT - 10.0);
     let mut svg = Svg::new("periods", WIDTH, HEIGHT, title);
@@ -96,20 +164,29 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     }
     for PeriodEstimate { first_year, last_year, estimate } in points {
         let (from, to) = (x(f64::from(*first_year)) + 2.0, x(f64::from(*last_year + 1)) - 2.0);
-        let margin = estimate.moe.map(|moe| format!(" ± {}", amount(moe, unit))).unwrap_or_default();
-        let said = format!("{first_year} to {last_year}: {}{margin}", amount(estimate.value, unit));
-        svg.linked(estimate.page.as_deref(), &said, |svg| {
-            if let Some(moe) = estimate.moe {
-                let (high, low) = (scale.y(estimate.value + moe), scale.y(estimate.value - moe));
-                svg.rectangle("band", (from, high), (to - from, low - high));
+        let middle = f64::midpoint(from, to);
+        svg.linked(estimate.page.as_deref(), &format!("{first_year} to {last_year}: {}", estimate.written(unit)), |svg| {
+            let Some((low, high)) = estimate.range(unit) else {
+                svg.text("tick", "middle", (middle, HEIGHT - BOTTOM - 4.0), "×");
+                return;
+            };
+            if estimate.moe.is_some() {
+                svg.rectangle("band", (from, scale.y(high)), (to - from, scale.y(low) - scale.y(high)));
             }
-            svg.line("period", (from, scale.y(estimate.value)), (to, scale.y(estimate.value)));
+            let y = scale.y(estimate.mark.number().unwrap_or_default());
+            svg.line("period", (from, y), (to, y));
+            match estimate.mark {
+                Mark::AtLeast(_) => svg.path("open", &[(middle - 6.0, y - 2.0), (middle, y - 9.0), (middle + 6.0, y - 2.0)]),
+                Mark::AtMost(_) => svg.path("open", &[(middle - 6.0, y + 2.0), (middle, y + 9.0), (middle + 6.0, y + 2.0)]),
+                _ => {}
+            }
         });
     }
     svg.finish()
 }
 
-/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first.
+/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first. A ring stands where a
+/// period between two others has no figure.
 pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
     const LEFT: f64 = 50.0;
@@ -124,12 +201,13 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     let scale = Scale::of(values, HEIGHT - BOTTOM, 10.0);
     let step = (WIDTH - LEFT - 10.0) / ((last - first) as f64 / months as f64 + 1.0);
     let width = (step * 0.64).min(46.0);
+    let middle_of = |month: i64| LEFT + step * ((month - first) as f64 / months as f64 + 0.5);
     let mut svg = Svg::new("columns", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
     // Labels that would touch each other are left out, the newest never.
     let mut free_until = f64::INFINITY;
     for figure in figures.iter().rev() {
-        let middle = LEFT + step * ((figure.month - first) as f64 / months as f64 + 0.5);
+        let middle = middle_of(figure.month);
         let (top, foot) = (scale.y(figure.value.max(0.0)), scale.y(figure.value.min(0.0)));
         let before = figure.first_reported.map(|first| format!(" (first reported: {})", amount(first, unit))).unwrap_or_default();
         svg.linked(figure.page.as_deref(), &format!("{}: {}{before}", figure.label, amount(figure.value, unit)), |svg| {
@@ -146,6 +224,11 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
         }
     }
     svg.line("zero", (LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)));
+    let is_missing = |month: &i64| figures.iter().all(|figure| (figure.month - month).abs() * 2 > months);
+    for month in (first..last).step_by(usize::try_from(months).unwrap_or(1).max(1)).filter(is_missing) {
+        let title = format!("No figure of a period that ends about {}-{:02}", (month - 1) / 12, (month - 1) % 12 + 1);
+        svg.linked(None, &title, |svg| svg.circle("gap", (middle_of(month), scale.y(0.0) - 5.0), 2.5));
+    }
     svg.finish()
 }
 
@@ -185,7 +268,11 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
     svg.line("origin", (SIZE / 2.0 - 6.0, SIZE / 2.0), (SIZE / 2.0 + 6.0, SIZE / 2.0));
     svg.line("origin", (SIZE / 2.0, SIZE / 2.0 - 6.0), (SIZE / 2.0, SIZE / 2.0 + 6.0));
     for place in places {
-        svg.linked(place.page.as_deref(), &place.label, |svg| svg.circle("place", at(place.lat, place.lon), 5.0));
+        let (x, y) = at(place.lat, place.lon);
+        svg.linked(place.page.as_deref(), &place.label, |svg| {
+            svg.circle("place", (x, y), 7.5);
+            svg.text("pin", "middle", (x, y + 3.0), &place.number.to_string());
+        });
     }
     svg.finish()
 }
@@ -211,21 +298,33 @@ pub fn states(title: &str, covered: &BTreeSet<String>) -> String {
     svg.finish()
 }
 
+/// A number as text, in the digits that say it.
+fn plain(value: f64) -> String {
+    format!("{value}")
+}
+
 /// From values to heights, which grow downwards.
 struct Scale {
     low: f64,
     high: f64,
+    /// Between two lines of the grid.
+    step: f64,
     top: f64,
     bottom: f64,
 }
 
 impl Scale {
+    /// Begins and ends at round numbers around the values, with three to five of them in all.
     fn of(values: impl Iterator<Item = f64>, bottom: f64, top: f64) -> Self {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = if low.is_finite() { (low, high) } else { (0.0, 1.0) };
         // Of values that are all the same, the stroke lies in the middle.
         let room = if high > low { 0.0 } else { high.abs().max(1.0) * 0.5 };
-        Self { low: low - room, high: high + room, top, bottom }
+        let (low, high) = (low - room, high + room);
+        let least = (high - low) / 3.0;
+        let magnitude = 10_f64.powf(least.log10().floor());
+        let step = [1.0, 2.0, 5.0].into_iter().map(|digit| digit * magnitude).find(|step| *step >= least).unwrap_or(10.0 * magnitude);
+        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, step, top, bottom }
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -233,9 +332,12 @@ impl Scale {
     }
 
     fn draw(&self, svg: &mut Svg, unit: &str, left: f64) {
-        for value in [self.low, f64::midpoint(self.low, self.high), self.high] {
+        let lines = ((self.high - self.low) / self.step).round() as u32;
+        for line in 0..=lines {
+            // Without the rest that a multiple of a fraction has; a zero has no sign.
+            let value = ((self.low / self.step).round() + f64::from(line)) * self.step + 0.0;
             svg.line("grid", (left, self.y(value)), (WIDTH - 10.0, self.y(value)));
-            let label = if unit == "usd" || unit.starts_with("USD") { format!("${}", rough(value)) } else { rough(value) };
+            let label = if unit == "usd" || unit.starts_with("USD") { amount_of(&rough(value), "usd") } else { rough(value) };
             svg.text("tick", "end", (left - 6.0, self.y(value) + 4.0), &label);
         }
     }
@@ -247,11 +349,48 @@ mod tests {
 
     #[test]
     fn estimates_without_margin_have_no_whiskers() {
-        let row = |moe| Estimate { label: "90210".to_owned(), value: 19_652.0, moe, page: Some("/records/x".to_owned()) };
+        let row = |moe| Estimate { label: "90210".to_owned(), mark: Mark::Value(19_652.0), moe, page: Some("/records/x".to_owned()), is_own: true };
         assert_eq!(bars("Population", "persons", &[row(None)]).matches("whisker").count(), 0);
         let drawn = bars("Population", "persons", &[row(Some(1_335.0))]);
         assert_eq!(drawn.matches("whisker").count(), 3);
         assert!(drawn.contains("90210: 19,652 ± 1,335") && drawn.contains("href=\"/records/x\""), "{drawn}");
+    }
+
+    #[test]
+    fn open_ended_medians_end_in_an_arrow_and_missing_estimates_are_said() {
+        let row = |label: &str, mark, is_own| Estimate { label: label.to_owned(), mark, moe: None, page: None, is_own };
+        let drawn = bars("Income", "usd", &[row("95120", Mark::AtLeast(250_000.0), true), row("Santa Clara County", Mark::Value(159_674.0), false)]);
+        assert_eq!((drawn.matches("class=\"open\"").count(), drawn.matches("$250,000 or more</text>").count()), (1, 1), "{drawn}");
+        // The county's bar does not take the place of the area's.
+        let drawn = bars("Income", "usd", &[row("03579", Mark::Missing("not published".to_owned()), true), row("Coos County", Mark::Value(55_247.0), false)]);
+        assert!(drawn.contains("not published</text>") && !drawn.contains("bar own"), "{drawn}");
+        assert_eq!(bars("Income", "usd", &[row("03579", Mark::Missing("not published".to_owned()), true)]), "");
+        let period = |first_year, mark| PeriodEstimate { first_year, last_year: first_year + 4, estimate: row("", mark, true) };
+        let marks = [Mark::Value(200_000.0), Mark::Missing("suppressed".to_owned()), Mark::AtLeast(250_000.0)];
+        let points: Vec<PeriodEstimate> = marks.into_iter().zip([2017, 2018, 2019]).map(|(mark, year)| period(year, mark)).collect();
+        let drawn = periods("Income", "usd", &points);
+        assert!(drawn.contains("2018 to 2022: suppressed") && drawn.contains(">×</text>"), "{drawn}");
+        assert_eq!((drawn.matches("class=\"period\"").count(), drawn.matches("class=\"open\"").count()), (2, 1), "{drawn}");
+    }
+
+    #[test]
+    fn margins_of_percentages_end_at_0_and_100() {
+        let row = Estimate { label: "03579".to_owned(), mark: Mark::Value(93.6), moe: Some(14.1), page: None, is_own: true };
+        assert_eq!(row.range("percent"), Some((79.5, 100.0)));
+        assert!(bars("Attainment", "percent", &[row]).contains("03579: 93.6 % ± 14.1 percentage points"));
+    }
+
+    #[test]
+    fn axes_have_round_numbers() {
+        let ticks = |values: &[f64], unit: &str| {
+            let mut svg = Svg::new("columns", 10.0, 10.0, "");
+            Scale::of(values.iter().copied(), 100.0, 0.0).draw(&mut svg, unit, 50.0);
+            svg.finish().split("</text>").filter_map(|part| Some(part.rsplit_once('>')?.1.to_owned())).filter(|text| !text.is_empty()).collect::<Vec<_>>()
+        };
+        assert_eq!(ticks(&[0.0, 394_328_000_000.0], "USD"), ["$0", "$200 B", "$400 B"]);
+        assert_eq!(ticks(&[0.0, 15.15], "USD/shares"), ["$0", "$10", "$20"]);
+        assert_eq!(ticks(&[-2_722_000_000.0, 9_000_000_000.0], "USD"), ["-$5 B", "$0", "$5 B", "$10 B"]);
+        assert_eq!(ticks(&[19_652.0, 21_500.0], "persons"), ["19 k", "20 k", "21 k", "22 k"]);
     }
 
     #[test]
@@ -274,6 +413,7 @@ mod tests {
         let places: Vec<f64> = drawn.split("<rect class=\"bar\" x=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
         let [newest, second, first] = places[..] else { panic!("{drawn}") };
         assert!((second - first - 35.0).abs() < 0.2 && (newest - first - 210.0).abs() < 0.2, "{places:?}");
+        assert!(drawn.matches("class=\"gap\"").count() == 1 && drawn.contains("about 1-12"), "{drawn}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A registrant of the SEC: its metrics as charts with what was restated, its filings, its statements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
@@ -34,7 +34,7 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     let (figures, filings) = try_join!(visit.ask_if_there(figures), visit.ask_if_there(reports))?;
     let series = figures["data"]["series"].as_array().into_iter().flatten().map(|of_metric| series(of_metric, period)).collect::<Vec<_>>();
     let number = visit.value("cik").trim_start_matches('0');
-    Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"] }))
+    Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"]["filings"] }))
 }
 
 /// A metric with its chart.
@@ -44,7 +44,9 @@ fn series(series: &Json, period: &str) -> Value {
     // A chart has one figure for each period; what a year to date adds up is no quarter.
     let figures: Vec<Figure> = values.iter().filter(|value| value["is_ytd"] != true).filter_map(|value| figure(value)).collect();
     let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == "quarterly" { 3 } else { 12 }, &figures);
-    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, values => values.into_iter().rev().collect::<Vec<_>>() }
+    let has_ytd = values.iter().any(|value| value["is_ytd"] == true);
+    let values: Vec<&Json> = values.into_iter().rev().collect();
+    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, has_ytd, values }
 }
 
 fn figure(value: &Json) -> Option<Figure> {
@@ -56,7 +58,8 @@ fn figure(value: &Json) -> Option<Figure> {
         (Some(year), quarter) => format!("{quarter} {year}"),
         (None, _) => end.to_owned(),
     };
-    let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true);
+    // A figure from before a split counts other shares: the table has it.
+    let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
     let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
     Some(Figure { month, label, value: value["value"].as_f64()?, first_reported, page })
 }
@@ -83,10 +86,20 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
     }
     let rows: Vec<Value> =
         keys.into_iter().map(|key| context! { key, label => lines[key].iter().find_map(|line| line["label"].as_str()), cells => lines[key] }).collect();
+    let has_restated = lines.values().flatten().any(|line| line["is_restated"] == true);
     let number = visit.value("cik").trim_start_matches('0');
-    let context =
-        context! { cik => number, name => answer["data"]["name"], statement, period, periods, rows, data => answer["data"], page => answer["meta"]["page"] };
+    let context = context! {
+        cik => number, name => answer["data"]["name"], statement, period, missing => missing_years(&periods), has_restated, rows, data => answer["data"],
+        page => answer["meta"]["page"], periods
+    };
     Ok(Made::Page("statements.html", context))
+}
+
+/// Fiscal years between the first and the last period of which there is none.
+fn missing_years(periods: &[&Json]) -> Vec<i64> {
+    let years: BTreeSet<i64> = periods.iter().filter_map(|period| period["fiscal_year"].as_i64()).collect();
+    let (first, last) = (years.first().copied().unwrap_or_default(), years.last().copied().unwrap_or_default());
+    (first..last).filter(|year| !years.contains(year)).collect()
 }
 
 async fn filings(visit: &Visit<'_>) -> Result<Made> {
@@ -113,4 +126,26 @@ async fn filing(visit: &Visit<'_>) -> Result<Made> {
         ));
     };
     Ok(Made::Redirect(format!("/records/{}", segment(record)), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{figure, missing_years};
+
+    #[test]
+    fn years_without_a_statement_are_named() {
+        let period = |year: i64| json!({"fiscal_year": year});
+        let periods = [period(2024), period(2023), period(2020)];
+        assert_eq!(missing_years(&periods.iter().collect::<Vec<_>>()), [2021, 2022]);
+        assert_eq!(missing_years(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn figures_of_before_a_split_are_not_drawn_beside_those_of_after() {
+        let value = |kind: &str| json!({"period_end": "2012-09-29", "fiscal_year": 2012, "fiscal_period": "FY", "value": 6.31, "is_restated": true, "restatement_kind": kind, "first_reported": {"value": 44.15}});
+        assert_eq!(figure(&value("split")).unwrap().first_reported, None);
+        assert_eq!(figure(&value("value")).unwrap().first_reported, Some(44.15));
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
 use minijinja::Value;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::templates::context;
 use super::visit::Visit;
@@ -85,7 +85,8 @@ fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     let order: Vec<&str> = document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
     let mut tags: Vec<(String, Vec<Value>)> = by_tag.into_iter().collect();
     tags.sort_by_key(|(tag, _)| order.iter().position(|known| known == tag).unwrap_or(order.len()));
-    tags.into_iter().map(|(tag, operations)| context! { tag, operations }).collect()
+    let about = |tag: &str| document["tags"].as_array().into_iter().flatten().find(|known| known["name"] == tag).map(|known| known["description"].clone());
+    tags.into_iter().map(|(tag, operations)| context! { about => about(&tag), tag, operations }).collect()
 }
 
 fn listed_guides() -> Vec<Value> {
@@ -130,15 +131,15 @@ async fn operation(visit: &Visit<'_>) -> Result<Made> {
         })
         .collect();
     let answer = &operation.of["responses"]["200"]["content"]["application/json"];
-    let (example, is_cut) = cut(&answer["example"]);
+    let (example, is_cut) = cut(document, &answer["schema"], &answer["example"]);
     let body = &operation.of["requestBody"]["content"]["application/json"];
     let request = &body["example"];
     let data = &resolved(document, &answer["schema"])["properties"]["data"];
     let context = context! {
         operation => operation.shown(), parameters, example, is_cut,
         body => fields(document, &body["schema"]), body_description => resolved(document, &body["schema"])["description"],
-        request => if request.is_null() { None } else { serde_json::to_string_pretty(request).ok() },
-        samples => operation.of["x-codeSamples"], fields => fields(document, data), needs_key => operation.of["security"].is_null(),
+        request => if request.is_null() { None } else { Some(in_order(document, &body["schema"], request)) },
+        samples => operation.of["x-codeSamples"], fields => fields(document, data), needs_key => operation.of["security"].as_array().is_none_or(|security| !security.is_empty()),
         tags => contents(visit, ""), guides => listed_guides(),
     };
     Ok(Made::Page("docs_operation.html", context))
@@ -204,8 +205,10 @@ fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), fou
     if schema["additionalProperties"].is_object() {
         add_fields(document, &schema["additionalProperties"], (&within(".*"), depth), found);
     }
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-    for (own, member) in schema["properties"].as_object().into_iter().flatten().filter(|_| depth < MAX_DEPTH) {
+    let required = required(schema);
+    let mut members: Vec<(&String, &Json)> = schema["properties"].as_object().into_iter().flatten().filter(|_| depth < MAX_DEPTH).collect();
+    members.sort_by_key(|(name, _)| position(&required, name));
+    for (own, member) in members {
         let name = within(".") + own;
         let of_member = resolved(document, member);
         // A member may say more than what it is made of.
@@ -216,12 +219,57 @@ fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), fou
     }
 }
 
+/// Members that are always there, in the order of answers.
+fn required(schema: &Json) -> Vec<&str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+}
+
+/// Where a member stands among those that are always there; any other behind them.
+fn position(required: &[&str], name: &str) -> usize {
+    required.iter().position(|known| *known == name).unwrap_or(required.len())
+}
+
+/// A value as JSON on several lines, with members in the order in which the schema requires them: the document keeps them by name.
+fn in_order(document: &Json, schema: &Json, value: &Json) -> String {
+    let mut text = String::new();
+    write_in_order(document, schema, value, 0, &mut text);
+    text
+}
+
+fn write_in_order(document: &Json, schema: &Json, value: &Json, depth: usize, text: &mut String) {
+    let (schema, _) = not_null(document, resolved(document, schema));
+    let line = |depth: usize| format!("\n{}", "  ".repeat(depth));
+    match value {
+        Json::Object(members) if !members.is_empty() => {
+            let required = required(schema);
+            let mut members: Vec<(&String, &Json)> = members.iter().collect();
+            members.sort_by_key(|(name, _)| position(&required, name));
+            for (number, (name, member)) in members.into_iter().enumerate() {
+                text.push_str(if number == 0 { "{" } else { "," });
+                text.push_str(&format!("{}{}: ", line(depth + 1), json!(name)));
+                let of_member = schema["properties"].get(name).unwrap_or(&schema["additionalProperties"]);
+                write_in_order(document, of_member, member, depth + 1, text);
+            }
+            text.push_str(&format!("{}}}", line(depth)));
+        }
+        Json::Array(items) if !items.is_empty() => {
+            for (number, item) in items.iter().enumerate() {
+                text.push_str(if number == 0 { "[" } else { "," });
+                text.push_str(&line(depth + 1));
+                write_in_order(document, &schema["items"], item, depth + 1, text);
+            }
+            text.push_str(&format!("{}]", line(depth)));
+        }
+        other => text.push_str(&other.to_string()),
+    }
+}
+
 /// An example as text, whether it is cut.
-fn cut(example: &Json) -> (Option<String>, bool) {
+fn cut(document: &Json, schema: &Json, example: &Json) -> (Option<String>, bool) {
     if example.is_null() {
         return (None, false);
     }
-    let text = serde_json::to_string_pretty(example).unwrap_or_default();
+    let text = in_order(document, schema, example);
     match text.char_indices().nth(MAX_EXAMPLE) {
         Some((end, _)) => (Some(text[..text[..end].rfind('\n').unwrap_or(end)].to_owned()), true),
         None => (Some(text), false),

@@ -66,6 +66,8 @@ pub struct Page {
 /// What a page became.
 pub enum Made {
     Page(&'static str, Value),
+    /// The same, with a cookie to set.
+    PageWithCookie(&'static str, Value, String),
     /// Elsewhere on this server, with cookies to set.
     Redirect(String, Option<String>),
 }
@@ -147,6 +149,7 @@ impl Pages {
         let context = context! {
             status => status.as_u16(), code => problem.code.name(), title => problem.code.title(), advice => problem.code.advice(),
             detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
+            retry_after => problem.retry_after,
             ..self.shared(path, &Told::default(), browser, self.service.catalog.current().as_deref(), "")
         };
         let mut response = match self.render("problem.html", context) {
@@ -219,7 +222,11 @@ async fn answer(
         Err(problem) => Err(problem),
     };
     let mut response = match made {
-        Ok(Answered::Page(text)) => with_tag(&parts.headers, page_response(StatusCode::OK, text)).await,
+        Ok(Answered::Page(text, cookie)) => {
+            let mut response = with_tag(&parts.headers, page_response(StatusCode::OK, text)).await;
+            cookie.iter().for_each(|cookie| append_cookie(response.headers_mut(), cookie));
+            response
+        }
         Ok(Answered::Redirect(to, cookie)) => redirect(&to, cookie.as_deref()),
         Err(problem) => {
             let mut response = pages.problem_page(&problem, &path, Browser { form_token: &form_token, is_keyed });
@@ -233,11 +240,15 @@ async fn answer(
     if let Some(cookie) = new_cookie {
         append_cookie(response.headers_mut(), &cookie);
     }
+    if page.path == FORMS {
+        // New keys and tokens of invitations stand there.
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     response
 }
 
 enum Answered {
-    Page(String),
+    Page(String, Option<String>),
     Redirect(String, Option<String>),
 }
 
@@ -252,8 +263,8 @@ async fn made(
 ) -> Result<Answered> {
     let is_form = page.path == FORMS && parts.method == Method::POST;
     let visitor = match pages.visitor(parts, metered) {
-        // Whoever enters a key has none yet that would let them in.
-        Err(_) if is_form => Visitor { client: metered.client.clone(), is_keyed: false },
+        // Whoever enters a key, or comes with an invitation, has none yet that would let them in.
+        Err(_) if is_form || page.path == FORMS && cookie::key(&parts.headers).is_none() => Visitor { client: metered.client.clone(), is_keyed: false },
         outcome => outcome?,
     };
     let form = match parts.method {
@@ -266,7 +277,7 @@ async fn made(
         _ => {
             let allow = if page.path == FORMS { "GET, HEAD, POST" } else { "GET, HEAD" };
             let detail = format!("a page is read with GET, and a form of one sent to {FORMS} with POST");
-            return Err(Problem { allow: Some(allow.to_owned()), ..Problem::new(Code::RouteNotFound, detail) });
+            return Err(Problem { allow: Some(allow.to_owned()), ..Problem::new(Code::MethodNotAllowed, detail) });
         }
     };
     let _running = pages.service.run(&metered.client)?;
@@ -282,16 +293,16 @@ async fn made(
         release: pages.service.catalog.current(),
         told: Mutex::default(),
     };
-    match (page.make)(&visit).await? {
-        Made::Redirect(to, cookie) => Ok(Answered::Redirect(to, cookie)),
-        Made::Page(template, context) => {
-            let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
-            let search = visit.parameter("q").unwrap_or_default();
-            let browser = Browser { form_token, is_keyed: visit.visitor.is_keyed };
-            let shared = pages.shared(parts.uri.path(), &told, browser, visit.release.as_deref(), search);
-            pages.render(template, context! { ..context, ..shared }).map(Answered::Page)
-        }
-    }
+    let (template, context, cookie) = match (page.make)(&visit).await? {
+        Made::Redirect(to, cookie) => return Ok(Answered::Redirect(to, cookie)),
+        Made::Page(template, context) => (template, context, None),
+        Made::PageWithCookie(template, context, cookie) => (template, context, Some(cookie)),
+    };
+    let told = visit.told.lock().unwrap_or_else(PoisonError::into_inner);
+    let search = visit.parameter("q").unwrap_or_default();
+    let browser = Browser { form_token, is_keyed: visit.visitor.is_keyed };
+    let shared = pages.shared(parts.uri.path(), &told, browser, visit.release.as_deref(), search);
+    pages.render(template, context! { ..context, ..shared }).map(|text| Answered::Page(text, cookie))
 }
 
 /// Whether browsers reach this server over TLS, so that cookies are never sent without.

@@ -1,12 +1,12 @@
 //! ZIP codes, counties and states: their figures with margins, beside those of what they lie in and over the years.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
 use serde_json::{Value as Json, json};
 
-use super::chart::{Estimate, PeriodEstimate, Place, bars, map, periods};
+use super::chart::{Estimate, Mark, PeriodEstimate, Place, bars, map, periods};
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::words::words;
@@ -45,9 +45,16 @@ async fn zip(visit: &Visit<'_>) -> Result<Made> {
     let has_estimates = estimates.any(|(_, metric)| !metric["value"].is_null());
     let context = context! {
         area, has_estimates, zip => visit.value("zip"), place => place["data"], postal => postal["data"], county => county["data"], metrics,
-        schools => schools["data"], school_map => school_map(&schools["data"]),
+        schools => schools["data"], school_map => school_map(&schools["data"]), sources => sources(&postal["data"]),
     };
     Ok(Made::Page("zip.html", context))
+}
+
+/// The stamps of an answer, one for each dataset and source.
+fn sources(answer: &Json) -> Vec<&Json> {
+    let mut known = BTreeSet::new();
+    let stamps = answer["provenance"].as_array().into_iter().flatten();
+    stamps.filter(|stamp| known.insert((stamp["dataset_id"].as_str(), stamp["source_id"].as_str()))).collect()
 }
 
 async fn county(visit: &Visit<'_>) -> Result<Made> {
@@ -71,14 +78,19 @@ async fn state(visit: &Visit<'_>) -> Result<Made> {
 
 async fn compare(visit: &Visit<'_>) -> Result<Made> {
     let asked: Vec<&str> = visit.parameter("areas").map(|areas| areas.split([',', ' ']).filter(|area| !area.is_empty()).collect()).unwrap_or_default();
-    if asked.len() < 2 {
-        return Ok(Made::Page("compare.html", context! { asked => asked.join(""), comparison => Json::Null, metrics => Vec::<Value>::new() }));
+    if asked.len() != 2 {
+        return Ok(Made::Page("compare.html", context! { asked => asked.join(", "), comparison => Json::Null, metrics => Vec::<Value>::new() }));
     }
     let answer = visit.ask_with("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
     let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {
         let (metric, unit) = (comparison["metric"].as_str().unwrap_or_default(), comparison["unit"].as_str().unwrap_or_default());
-        let estimates: Vec<Estimate> =
-            comparison["values"].as_array().into_iter().flatten().filter_map(|value| estimate(value["id"].as_str()?, value)).collect();
+        let values = comparison["values"].as_array().into_iter().flatten().enumerate();
+        let estimates: Vec<Estimate> = values
+            .filter_map(|(number, value)| {
+                let of_area = if number == 0 { own_estimate } else { estimate };
+                of_area(&format!("ZCTA {}", value["id"].as_str()?), value)
+            })
+            .collect();
         context! { metric, label => words(metric), unit, comparison, chart => bars(&words(metric), unit, &estimates) }
     });
     let metrics: Vec<Value> = rows.collect();
@@ -96,10 +108,10 @@ fn metrics(own: &Json, name: &str, others: &[(&Json, &Json)]) -> Vec<Value> {
     let rows = by_order.into_values().map(|(key, metric)| {
         let unit = metric["unit"].as_str().unwrap_or_default();
         let of_others = others.iter().filter_map(|(name, metrics)| estimate(name.as_str()?, &metrics[key.as_str()]));
-        let estimates: Vec<Estimate> = estimate(name, metric).into_iter().chain(of_others).collect();
+        let estimates: Vec<Estimate> = own_estimate(name, metric).into_iter().chain(of_others).collect();
         // Beside what it lies in, the size of an area says nothing.
         let is_size = matches!(unit, "persons" | "households");
-        let chart = if estimates.is_empty() || is_size { String::new() } else { bars(&format!("{} of {name}", words(key)), unit, &estimates) };
+        let chart = if is_size { String::new() } else { bars(&format!("{} of {name}", words(key)), unit, &estimates) };
         context! { key, label => words(key), unit, metric, chart, history => history(key, unit, metric) }
     });
     rows.collect()
@@ -125,9 +137,22 @@ fn record_page(record: &Json) -> Option<String> {
     record["record_id"].as_str().map(|id| format!("/records/{}", segment(id)))
 }
 
+/// The estimate of the area that the page is about.
+fn own_estimate(label: &str, metric: &Json) -> Option<Estimate> {
+    estimate(label, metric).map(|estimate| Estimate { is_own: true, ..estimate })
+}
+
+/// The estimate of a metric; none where there is no metric.
 fn estimate(label: &str, metric: &Json) -> Option<Estimate> {
+    let mark = match (metric["value"].as_f64(), metric["bound"].as_f64(), metric["bound_type"].as_str()) {
+        _ if !metric.is_object() => return None,
+        (Some(value), ..) => Mark::Value(value),
+        (None, Some(bound), Some("at_most")) => Mark::AtMost(bound),
+        (None, Some(bound), _) => Mark::AtLeast(bound),
+        (None, None, _) => Mark::Missing(metric["null_reason"].as_str().map_or_else(|| "No estimate".to_owned(), words)),
+    };
     let moe = metric["moe"].as_f64().or_else(|| metric["moe_approximate"].as_f64());
-    Some(Estimate { label: label.to_owned(), value: metric["value"].as_f64()?, moe, page: record_page(metric) })
+    Some(Estimate { label: label.to_owned(), mark, moe, page: record_page(metric), is_own: false })
 }
 
 /// The estimates of all vintages; none where there is only one.
@@ -138,15 +163,16 @@ fn history(key: &str, unit: &str, metric: &Json) -> String {
 
 fn period(estimate_of: &Json) -> Option<PeriodEstimate> {
     let (first, last) = estimate_of["vintage"]["period"].as_str()?.split_once('-')?;
-    Some(PeriodEstimate { first_year: first.parse().ok()?, last_year: last.parse().ok()?, estimate: estimate("", estimate_of)? })
+    Some(PeriodEstimate { first_year: first.parse().ok()?, last_year: last.parse().ok()?, estimate: own_estimate("", estimate_of)? })
 }
 
 fn school_map(schools: &Json) -> String {
     let (Some(lat), Some(lon)) = (schools["origin"]["lat"].as_f64(), schools["origin"]["lon"].as_f64()) else { return String::new() };
-    let place = |school: &Json| {
-        let label = format!("{}, {} mi", school["name"].as_str()?, school["distance_mi"].as_f64()?);
-        Some(Place { lat: school["lat"].as_f64()?, lon: school["lon"].as_f64()?, label, page: record_page(&school["provenance"]) })
+    let place = |(place, school): (usize, &Json)| {
+        let number = place + 1;
+        let label = format!("{number}. {}, {:.2} mi", school["name"].as_str()?, school["distance_mi"].as_f64()?);
+        Some(Place { lat: school["lat"].as_f64()?, lon: school["lon"].as_f64()?, label, number, page: record_page(&school["provenance"]) })
     };
-    let places: Vec<Place> = schools["schools"].as_array().into_iter().flatten().filter_map(place).collect();
+    let places: Vec<Place> = schools["schools"].as_array().into_iter().flatten().enumerate().filter_map(place).collect();
     if places.is_empty() { String::new() } else { map("Open public schools around the middle of the area", (lat, lon), SCHOOLS_WITHIN, &places) }
 }

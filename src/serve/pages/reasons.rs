@@ -1,9 +1,10 @@
-//! Sentences for the reasons and warnings of company figures.
+//! Sentences for the reasons and warnings of figures.
 
 /// Codes of reasons and warnings, each with the sentence that a page shows.
-const SENTENCES: [(&str, &str); 38] = [
+const SENTENCES: [(&str, &str); 43] = [
     ("assets_below_equity", "Equity is larger than total assets."),
     ("balance_disagrees", "Liabilities and equity, as tagged, do not add up to the total."),
+    ("both_controlled", "Both estimates are controlled: neither has a sampling error."),
     ("concept_conflict", "The report tags another concept of this line with another figure."),
     ("continuing_operations_only", "Continuing operations only; the report states discontinued operations apart."),
     ("cover_date_odd", "The share count is as of a day before the period's end or after the filing."),
@@ -14,9 +15,11 @@ const SENTENCES: [(&str, &str); 38] = [
     ("fourth_quarter", "A fourth quarter, which has no report of its own."),
     ("implied_shares_disagree", "Net income and earnings per share imply another number of shares than the report states."),
     ("last_resort_concept", "The report tags none of the usual concepts of this line, and this one instead."),
+    ("moe_not_fetched", "A margin of error is published, and was not fetched for this release."),
     ("multi_class", "The company counts its shares by class of stock; the SEC's archive of facts leaves such counts out."),
     ("net_income_disagrees", "Differs from profit less noncontrolling interest in the same report; it may belong to another line."),
     ("no_periodic_report", "The company has filed no such report."),
+    ("no_published_moe", "At least one estimate has no published margin of error."),
     ("no_us_gaap_facts", "The company reports no figures under US accounting standards."),
     ("no_wanted_concept", "The company tags none of the concepts that are taken here."),
     ("no_xbrl_facts", "The SEC's archive of facts has nothing of the company."),
@@ -25,6 +28,7 @@ const SENTENCES: [(&str, &str); 38] = [
     ("not_known_yet", "Nothing had been filed by the day asked about."),
     ("not_tagged", "The company tags no concept of this line."),
     ("off_calendar", "The period does not lie on the company's fiscal calendar."),
+    ("open_ended_median", "At least one median lies in an open-ended interval, so that only a bound is published."),
     ("other_concept", "The company tags this line with a concept that is not taken here."),
     ("other_unit", "The company states this line in another unit than US dollars."),
     ("part_of_revenue", "Revenue from contracts with customers only; interest, premiums or other revenue is not in it."),
@@ -39,6 +43,7 @@ const SENTENCES: [(&str, &str); 38] = [
     ("stamp_disagrees", "The SEC's stamp of the fiscal period contradicts the dates; the dates count."),
     ("stated_in_parts", "The report states parts of this line and no total; nothing is added up here."),
     ("unclassified_period", "The company states this line only for periods that are neither a quarter nor a year."),
+    ("value_not_available", "At least one estimate is not available."),
     ("with_noncontrolling_interest", "Includes the share of others in subsidiaries: the report tags no figure for the company's own shareholders."),
 ];
 

@@ -43,5 +43,30 @@ async fn search(visit: &Visit<'_>) -> Result<Made> {
     {
         return Ok(Made::Redirect(page.to_owned(), None));
     }
+    let results: Vec<_> = results.iter().map(|result| context! { result, subtitle => subtitle(result) }).collect();
     Ok(Made::Page("search.html", context! { results, asked, interpretations => answer["data"]["interpretations"] }))
+}
+
+/// Kinds as subtitles begin with them.
+const KINDS: &[&str] = &["business", "county", "dataset", "filing", "license", "permit", "property", "record", "registrant", "release", "state", "ZIP code"];
+
+/// The details of a result without its kind, which stands beside it, and with codes as words.
+fn subtitle(result: &Json) -> String {
+    let parts = result["subtitle"].as_str().unwrap_or_default().split(" · ").filter(|part| !KINDS.contains(part));
+    let is_code = |part: &str| part.contains('_') && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    parts.map(|part| if is_code(part) { part.replace('_', " ") } else { part.to_owned() }).collect::<Vec<_>>().join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::subtitle;
+
+    #[test]
+    fn subtitles_have_words_and_do_not_repeat_the_kind() {
+        let result = json!({"kind": "license", "subtitle": "license · NY 0123456-DCA · municipal_business · active"});
+        assert_eq!(subtitle(&result), "NY 0123456-DCA · municipal business · active");
+        assert_eq!(subtitle(&json!({"subtitle": "registrant · AAPL · Electronic Computers"})), "AAPL · Electronic Computers");
+    }
 }

@@ -12,6 +12,7 @@ use super::templates::{context, segment};
 use super::visit::Visit;
 use super::{Made, Page};
 use crate::http::problem::Result;
+use crate::release::freshness::summary_of_states;
 use pubdata_store::Scope;
 
 pub const PAGES: &[Page] = &[Page { path: "/status", make: |visit| status(visit).boxed() }];
@@ -26,21 +27,19 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
     rows.sort_by_key(|row| row.urgency);
     let is_admin = visit.visitor.is_keyed && visit.visitor.client.scopes.contains(&Scope::Admin);
     let runs = if is_admin { visit.ask("/v1/admin/status".to_owned()).await? } else { Json::Null };
-    let attention = rows.iter().filter(|row| row.urgency < QUIET).count();
+    let summary = summary_of_states(datasets.iter().filter_map(|dataset| dataset["state"].as_str()));
     let rows: Vec<Value> = rows.into_iter().map(|row| row.shown).collect();
-    Ok(Made::Page(
-        "status.html",
-        context! { rows, attention, runs => runs["data"]["runs"], published_at => datasets.first().map(|dataset| &dataset["published_at"]) },
-    ))
+    let without_records = &coverage["data"]["without_records"];
+    // One release makes no line.
+    let has_history = details.iter().any(|details| details["data"]["history"].as_array().is_some_and(|releases| releases.len() > 1));
+    let published_at = datasets.first().map(|dataset| &dataset["published_at"]);
+    Ok(Made::Page("status.html", context! { rows, has_history, without_records, summary, runs => runs["data"]["runs"], published_at }))
 }
 
 /// The first day on which an edition that is expected is late.
 fn next_due(details: &Json) -> Option<&str> {
     details["expected"].as_array()?.iter().filter_map(|source| source["late_from"].as_str()).min()
 }
-
-/// Of a dataset that is as it should be.
-const QUIET: u8 = 3;
 
 struct Standing {
     urgency: u8,
@@ -52,18 +51,17 @@ impl Standing {
         let partitions: Vec<&Json> = dataset["partitions"].as_array().into_iter().flatten().collect();
         let texts = |name: &str| partitions.iter().filter_map(|partition| partition[name].as_str()).map(str::to_owned).collect::<BTreeSet<String>>();
         let (reasons, late_since) = (texts("stale_reason"), texts("late_since").into_iter().next());
-        let is_blocked = partitions.iter().any(|partition| partition["is_stale"] == true);
-        let freshness = dataset["freshness"].as_str().unwrap_or_default();
-        let (word, urgency) = match (is_blocked, &late_since, freshness) {
-            (true, ..) => ("not updated", 0),
-            (_, Some(_), _) => ("late", 1),
-            (_, None, "fresh") => ("fresh", QUIET),
-            (_, None, other) => (other, 2),
+        let state = dataset["state"].as_str().unwrap_or_default();
+        let urgency = match state {
+            "not_updated" => 0,
+            "late" => 1,
+            "fresh" => 3,
+            _ => 2,
         };
         let counts: Vec<u64> = details["history"].as_array().into_iter().flatten().rev().filter_map(|release| release["rows"].as_u64()).collect();
         let title = format!("Records in the last {} releases", counts.len());
         let shown = context! {
-            dataset, word, urgency, reasons, late_since, chart => sparkline(&title, &counts), releases => counts.len(), next => next_due(details),
+            dataset, state, urgency, reasons, late_since, chart => sparkline(&title, &counts), releases => counts.len(), next => next_due(details),
             quarantined => dataset["quarantined"], findings => dataset["findings"],
         };
         Self { urgency, shown }

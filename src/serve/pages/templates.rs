@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use minijinja::value::Kwargs;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, HtmlEscape, UndefinedBehavior, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{reasons, words};
@@ -49,6 +49,17 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
     environment.add_filter("amount", |value: Value, unit: String| words::amount_of(words::as_published(&value.to_string(), &unit), &unit));
+    environment.add_filter("brief", |value: Value, unit: String| words::brief(&value.to_string(), &unit));
+    environment.add_filter("margin", |value: Value, unit: String| words::margin(&value.to_string(), &unit));
+    environment.add_filter("published", |value: Value, unit: String| words::as_published(&value.to_string(), &unit).to_owned());
+    environment.add_filter("miles", |miles: f64| format!("{miles:.2}"));
+    environment.add_filter("cadence", words::cadence);
+    environment.add_filter("code", |text: String| Value::from_safe_string(with_code(&text)));
+    environment.add_filter("breaking", |text: String| Value::from_safe_string(breaking(&text)));
+    environment.add_filter("beginning", |text: String| text.rsplit_once(' ').map_or(text.clone(), |(beginning, _)| beginning.to_owned()));
+    environment.add_filter("capitalized", |text: String| capitalized(&text));
+    environment.add_filter("linked", |text: String| Value::from_safe_string(with_links(&text)));
+    environment.add_function("grades", |low: Option<String>, high: Option<String>| words::grades(&low.unwrap_or_default(), &high.unwrap_or_default()));
     environment.add_filter("markdown", |text: String| Value::from_safe_string(markdown(&text)));
     environment.add_filter("time", |text: String| words::time(&text));
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
@@ -63,6 +74,64 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
 
 fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
     if value.is_none() || value.is_undefined() { String::new() } else { write(&value.to_string()) }
+}
+
+/// A text with a capital at its beginning.
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+fn escaped(text: &str) -> String {
+    HtmlEscape(text).to_string()
+}
+
+/// A text as HTML, with what stands between backticks as code, and names of members such as `is_ytd`.
+fn with_code(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut written = String::with_capacity(text.len() + 26);
+    for (number, part) in parts.iter().enumerate() {
+        // The last of an odd number of backticks begins nothing.
+        match number % 2 {
+            1 if number + 1 < parts.len() => written.push_str(&format!("<code>{}</code>", escaped(part))),
+            1 => written.push_str(&format!("`{}", escaped(part))),
+            _ => written.push_str(&part.split(' ').map(with_name).collect::<Vec<_>>().join(" ")),
+        }
+    }
+    written
+}
+
+/// A word as HTML; as code what is a name between its punctuation.
+fn with_name(word: &str) -> String {
+    let name = word.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    let is_name = name.contains('_') && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    match word.split_once(name).filter(|_| is_name) {
+        Some((before, behind)) => format!("{}<code>{name}</code>{}", escaped(before), escaped(behind)),
+        None => escaped(word),
+    }
+}
+
+/// A name as HTML that may break behind the characters that join its words, and nowhere else.
+fn breaking(text: &str) -> String {
+    let mut written = String::with_capacity(text.len() + 26);
+    for part in text.split_inclusive(['_', '.', ':', '/', ';', ',', '=']) {
+        written.push_str(&escaped(part));
+        written.push_str("<wbr>");
+    }
+    written.strip_suffix("<wbr>").unwrap_or(&written).to_owned()
+}
+
+/// A text as HTML, with its addresses as links.
+fn with_links(text: &str) -> String {
+    let linked = |word: &str| {
+        let address = word.trim_end_matches([';', ',', '.', ')']);
+        let is_address = address.starts_with("https://") || address.starts_with("http://");
+        if !is_address {
+            return escaped(word);
+        }
+        format!("<a class=\"url\" href=\"{}\" rel=\"noreferrer\">{}</a>{}", escaped(address), escaped(address), escaped(&word[address.len()..]))
+    };
+    text.split(' ').map(linked).collect::<Vec<_>>().join(" ")
 }
 
 /// Markdown of ours as HTML; HTML in it stays text, wherever it came from.
@@ -102,6 +171,15 @@ mod tests {
         environment.add_template("x.html", "{{ text }} {{ 1234567|number }} {{ none|number }} {{ query('/a', b=text, c=none) }}").unwrap();
         let written = environment.get_template("x.html").unwrap().render(minijinja::context! { text => "<b>\"&" }).unwrap();
         assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  &#x2f;a?b=%3Cb%3E%22%26");
+    }
+
+    #[test]
+    fn backticks_become_code_names_break_between_words_and_addresses_are_links() {
+        assert_eq!(with_code("`a<b` is `c"), "<code>a&lt;b</code> is `c");
+        assert_eq!(with_code("where (is_ytd), <a_b> and a_b.c_d"), "where (<code>is_ytd</code>), &lt;<code>a_b</code>&gt; and a_b.c_d");
+        assert_eq!(breaking("known_tax.<b>"), "known_<wbr>tax.<wbr>&lt;b&gt;");
+        let link = "<a class=\"url\" href=\"https:&#x2f;&#x2f;a.gov&#x2f;?q=&quot;\" rel=\"noreferrer\">https:&#x2f;&#x2f;a.gov&#x2f;?q=&quot;</a>";
+        assert_eq!(with_links("see https://a.gov/?q=\"; <b> javascript:x"), format!("see {link}; &lt;b&gt; javascript:x"));
     }
 
     #[test]

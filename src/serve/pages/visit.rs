@@ -113,6 +113,17 @@ impl Visit<'_> {
         }
     }
 
+    /// Asks for what the page is named after; its notices are about what the page does not show.
+    ///
+    /// # Errors
+    /// As [`Visit::ask_if_there`].
+    pub async fn ask_for_name(&self, target: String) -> Result<Json> {
+        let notices = self.told.lock().unwrap_or_else(PoisonError::into_inner).notices.len();
+        let answer = self.ask_if_there(target).await?;
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).notices.truncate(notices);
+        Ok(answer)
+    }
+
     fn add_request(&self, request: ApiRequest) {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).requests.push(request);
     }

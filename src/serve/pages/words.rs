@@ -47,6 +47,26 @@ pub fn separated(text: &str) -> String {
     format!("{sign}{grouped}{rest}")
 }
 
+/// An amount in millions and more with two decimals; a smaller one as it is. Pages show it where the exact figure is one click away.
+pub fn brief(digits: &str, unit: &str) -> String {
+    let exact = amount_of(as_published(digits, unit), unit);
+    let Ok(value) = digits.parse::<f64>() else { return exact };
+    let (scaled, word) = match value.abs() {
+        _ if unit.contains('/') => return exact,
+        size if size >= 1e12 => (value / 1e12, "trillion"),
+        size if size >= 1e9 => (value / 1e9, "billion"),
+        size if size >= 1e6 => (value / 1e6, "million"),
+        _ => return exact,
+    };
+    format!("{} {word}", amount_of(&format!("{scaled:.2}"), unit))
+}
+
+/// A margin of error; that of a percentage is in percentage points.
+pub fn margin(digits: &str, unit: &str) -> String {
+    let digits = as_published(digits, unit);
+    if unit == "percent" { format!("{} percentage points", separated(digits)) } else { amount_of(digits, unit) }
+}
+
 /// A number in three digits or so, for the axes of charts.
 pub fn rough(value: f64) -> String {
     let (scaled, letter) = match value.abs() {
@@ -86,11 +106,25 @@ pub fn time(text: &str) -> String {
 }
 
 /// Words that are written in capitals.
-const CAPITALS: &[&str] =
-    &["api", "cik", "dba", "eps", "fips", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "otc", "sic", "url", "usd", "zip", "zip5", "zip9", "zcta"];
+const CAPITALS: &[&str] = &[
+    "ain", "apn", "api", "bbl", "cik", "dba", "eps", "fips", "gpin", "id", "lei", "llc", "lllp", "llp", "lp", "moe", "opa", "otc", "pams", "pin", "sic", "ssl",
+    "tcad", "tmk", "tx", "url", "usd", "zip", "zip5", "zip9", "zcta",
+];
+
+/// Keys whose words alone do not make a label, and codes of grades in the directory of schools: a key and its label on each line.
+const LABELS: &str = include_str!("assets/labels.csv");
+const GRADES: &str = include_str!("assets/grades.csv");
+
+/// The label of a key in one of the lists.
+fn label_in(list: &'static str, key: &str) -> Option<&'static str> {
+    list.lines().filter_map(|line| line.split_once(';')).find(|(known, _)| *known == key).map(|(_, label)| label)
+}
 
 /// A key as words: `median_home_value` is `Median home value`.
 pub fn words(key: &str) -> String {
+    if let Some(label) = label_in(LABELS, key) {
+        return label.to_owned();
+    }
     let mut text = String::with_capacity(key.len());
     for (place, word) in key.split('_').filter(|word| !word.is_empty()).enumerate() {
         if place > 0 {
@@ -104,6 +138,28 @@ pub fn words(key: &str) -> String {
         }
     }
     text
+}
+
+/// The grades of a school, from the codes of the directory.
+pub fn grades(low: &str, high: &str) -> String {
+    let grade = |code: &str| label_in(GRADES, code).unwrap_or_else(|| code.trim_start_matches('0')).to_owned();
+    match (grade(low), grade(high)) {
+        (low, high) if low.is_empty() && high.is_empty() => "not reported".to_owned(),
+        (low, high) if low == high => low,
+        (low, high) => format!("{low}–{high}"),
+    }
+}
+
+/// How often something comes that comes every so many days.
+pub fn cadence(days: u64) -> String {
+    match days {
+        1 => "day".to_owned(),
+        7 => "week".to_owned(),
+        28..=31 => "month".to_owned(),
+        89..=92 => "quarter".to_owned(),
+        365 | 366 => "year".to_owned(),
+        days => format!("{days} days"),
+    }
 }
 
 /// What the datasets of a family are about.
@@ -141,12 +197,34 @@ mod tests {
     }
 
     #[test]
+    fn large_amounts_are_short_and_small_ones_exact() {
+        let written = [("391035000000", "USD"), ("15115823000", "shares"), ("-2722000000.0", "USD"), ("453500", "usd"), ("6.08", "USD/shares")];
+        let expected = ["$391.04 billion", "15.12 billion", "-$2.72 billion", "$453,500", "$6.08 per share"];
+        assert_eq!(written.map(|(digits, unit)| brief(digits, unit)), expected);
+    }
+
+    #[test]
+    fn margins_of_percentages_are_in_percentage_points() {
+        assert_eq!(
+            [("3.2", "percent"), ("1335.0", "persons"), ("411", "usd")].map(|(digits, unit)| margin(digits, unit)),
+            ["3.2 percentage points", "1,335", "$411"]
+        );
+    }
+
+    #[test]
+    fn codes_of_grades_and_numbers_of_days_become_words() {
+        let codes = [("KG", "05"), ("PK", "PK"), ("09", "13"), ("UG", "UG"), ("AE", "AE"), ("", "")];
+        assert_eq!(codes.map(|(low, high)| grades(low, high)), ["K–5", "Pre-K", "9–13", "Ungraded", "Adult education", "not reported"]);
+        assert_eq!([1, 7, 31, 91, 366, 45].map(cadence), ["day", "week", "month", "quarter", "year", "45 days"]);
+    }
+
+    #[test]
     fn instants_are_told_to_the_minute() {
         assert_eq!(["2026-11-25T03:53:50.773267777Z", "2026-11-25", "é"].map(time), ["2026-11-25 03:53 UTC", "2026-11-25", "é"]);
     }
 
     #[test]
     fn keys_become_words() {
-        assert_eq!(["median_home_value", "eps_diluted", "zip", "record_id", ""].map(words), ["Median home value", "EPS diluted", "ZIP", "Record ID", ""]);
+        assert_eq!(["median_home_value", "eps_diluted", "zip", "record_id", ""].map(words), ["Median home value", "EPS, diluted", "ZIP", "Record ID", ""]);
     }
 }

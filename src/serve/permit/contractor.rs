@@ -39,11 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "state",
-        kind: Kind::State,
-        description: "State, as a postal code; required with a license number. A code that is not a state's is refused.",
-    },
+    Parameter { name: "state", kind: Kind::State, description: "State, by postal code or name; required with a license number. Another text is refused." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession; for license numbers only." },
     Parameter { name: "permits_from", kind: Kind::Date, description: "First day of permits, inclusive." },
     Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },

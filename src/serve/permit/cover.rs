@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::http::meta::Notice;
+use crate::http::nearest::nearest;
 use crate::http::problem::{Code, Problem};
 use crate::permit::table::{PermitList, Permits};
 use crate::place::zips::Zips;
@@ -108,7 +109,12 @@ pub fn no_zip(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], is_lis
     let near = lacking(&|list| if place.zip_row.is_some() { list.state == place.state } else { list.without_zip == list.permits });
     let hint = match near.is_empty() {
         true => String::new(),
-        false => format!("; {}: whether any is there is not known. {}", shares_without_zip(&near), ways_out(place, &near)),
+        false => format!(
+            "; {} of {} lists lack ZIP codes (`gaps` of /v1/coverage), and whether any of their permits is there is not known. {}",
+            near.len(),
+            lists.len(),
+            ways_out(place, &near)
+        ),
     };
     not_covered(permits, "zip", &format!("no permit of this release states the ZIP code {zip}{described}{hint}"))
 }
@@ -148,11 +154,22 @@ pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_
     Problem::of_field(Code::InvalidParameter, "city", message)
 }
 
-/// The problem of a place that no jurisdiction covers, with a few of those that are covered.
+/// The problem of a place that no jurisdiction covers, with how many are covered.
 pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
-    let ids: Vec<String> = permits.lists.keys().cloned().collect();
-    let covered = if ids.is_empty() { "nothing yet".to_owned() } else { few(&ids, ", ") };
-    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}; covered: {covered}. /v1/coverage lists all"))
+    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}. {} jurisdictions are covered: /v1/coverage lists them", permits.lists.len()))
+}
+
+/// Asks whether a jurisdiction is meant whose place has this name, or whose id is nearly this one.
+pub fn near_jurisdictions(permits: &Permits, text: &str) -> String {
+    let name = city_key(text);
+    let named = permits.lists.iter().filter(|(_, list)| city_key(&list.name) == name).map(|(id, _)| id.as_str());
+    // The place alone, without country and state: `us-il-chicago`.
+    let slug = |id: &&String| id.splitn(3, '-').nth(2).is_some_and(|place| nearest(text, [place]).is_some());
+    let alike = permits.lists.keys().filter(slug).map(String::as_str).chain(nearest(text, permits.lists.keys().map(String::as_str)));
+    let named: Vec<&str> = named.collect();
+    let meant: BTreeSet<&str> = if named.is_empty() { alike.collect() } else { named.into_iter().collect() };
+    let meant: Vec<String> = meant.into_iter().take(MAX_NAMED).map(|id| format!("`{id}`")).collect();
+    if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
 }
 
 /// The most jurisdictions that a message names.

@@ -6,14 +6,13 @@ use std::collections::{BTreeSet, HashSet};
 use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
-use crate::permit::cover::{Listed, Place, add_without_zip_notice, no_city, no_point, no_zip, not_covered};
+use crate::permit::cover::{Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip, not_covered};
 use crate::permit::datasets::Permit;
 use crate::permit::table::{PermitList, Permits};
 use crate::place::distance::within;
 use crate::release::rows::Record;
 use pubdata_core::canonical::address::{Address, city_key};
 use pubdata_core::canonical::line::parse_line;
-use pubdata_core::canonical::state::usps;
 
 /// Points farther from every permit than this are not covered.
 const COVERED_MI: f64 = 25.0;
@@ -76,7 +75,7 @@ pub fn searched<'p>(call: &Call<'_>, permits: &'p Permits) -> Vec<&'p str> {
     let zips = call.release.table::<Zips>();
     let place = match query.get("address") {
         Some(address) => Place::of_address(zips, &parse_line(address)),
-        None => Place::of(zips, query.get("zip").unwrap_or_default(), "", &query.get("state").unwrap_or_default().to_ascii_uppercase()),
+        None => Place::of(zips, query.get("zip").unwrap_or_default(), "", query.get("state").unwrap_or_default()),
     };
     let is_searched = |(_, list): &(&String, &PermitList)| place.state().is_empty() || list.state == place.state();
     permits.lists.iter().filter(is_searched).map(|(id, _)| id.as_str()).collect()
@@ -112,7 +111,8 @@ fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Resul
         let jurisdiction = jurisdiction.to_ascii_lowercase();
         parts.retain(|part| permits.rows.partition_of(*part, "jurisdiction") == jurisdiction);
         if parts.is_empty() {
-            return Err(not_covered(permits, "jurisdiction", &format!("permits of `{jurisdiction}` are not covered")));
+            let message = format!("permits of `{jurisdiction}` are not covered{}", near_jurisdictions(permits, &jurisdiction));
+            return Err(not_covered(permits, "jurisdiction", &message));
         }
     }
     if let Some(state) = state {
@@ -129,7 +129,7 @@ fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Resul
     if let Some(name) = city_name
         && !parts.iter().flat_map(|part| permits.rows.rows_of_part(*part)).any(|row| Some(permits.cities.at(row)) == city_code)
     {
-        return Err(no_city(permits, &Place::of(zips, "", name, &state.unwrap_or_default().to_ascii_uppercase()), &lists, name));
+        return Err(no_city(permits, &Place::of(zips, "", name, state.unwrap_or_default()), &lists, name));
     }
     if let Some(zip) = zip {
         let place = Place::of(zips, zip, "", "");
@@ -151,10 +151,7 @@ fn rows_where(permits: &Permits, parts: &BTreeSet<usize>, takes: impl Fn(u32) ->
 }
 
 /// The parts of a state's jurisdictions.
-fn in_state(permits: &Permits, text: &str) -> Result<BTreeSet<usize>> {
-    let state = usps(text)
-        .filter(|_| text.len() == 2)
-        .ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: `{text}` is not a U.S. state code")))?;
+fn in_state(permits: &Permits, state: &str) -> Result<BTreeSet<usize>> {
     let is_of = |part: &usize| permits.lists.get(permits.rows.partition_of(*part, "jurisdiction")).is_some_and(|list| list.state == state);
     let parts: BTreeSet<usize> = (0..permits.rows.parts().len()).filter(is_of).collect();
     if parts.is_empty() { Err(not_covered(permits, "state", &format!("permits of {state} are not covered"))) } else { Ok(parts) }

@@ -54,7 +54,7 @@ const PARAMETERS: &[Parameter] = &[
         kind: Kind::Text { min: 1, max: 80 },
         description: "City, with `state`. Refused where a list names its cities otherwise: the problem says how.",
     },
-    Parameter { name: "state", kind: Kind::State, description: "State, as a postal code; another one is refused, and so is a whole state as the only place." },
+    Parameter { name: "state", kind: Kind::State, description: "State, by postal code or name; a whole state as the only place is refused." },
     Parameter {
         name: "jurisdiction",
         kind: Kind::Text { min: 3, max: 60 },

@@ -75,6 +75,60 @@ impl FreshnessCache {
     }
 }
 
+/// What there is to see to of a published dataset, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DatasetState {
+    /// The last run could not update one of its builds.
+    NotUpdated,
+    /// An edition is late by its publisher's calendar.
+    Late,
+    Expired,
+    Stale,
+    /// A source of it needs attention.
+    Findings,
+    Fresh,
+}
+
+impl DatasetState {
+    pub fn of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Self {
+        let task_ids: BTreeSet<&str> = dataset.parts.iter().map(|part| part.task_id.as_str()).collect();
+        let tasks = || task_ids.iter().filter_map(|task_id| manifest.tasks.get(*task_id));
+        if tasks().any(|task| task.is_stale) {
+            return Self::NotUpdated;
+        }
+        if task_ids.iter().any(|task_id| manifest.late_since(task_id, today).is_some()) {
+            return Self::Late;
+        }
+        match freshness_of(manifest, dataset, today) {
+            Freshness::Expired => Self::Expired,
+            Freshness::Stale => Self::Stale,
+            Freshness::Fresh if tasks().any(TaskEntry::needs_attention) => Self::Findings,
+            Freshness::Fresh => Self::Fresh,
+        }
+    }
+
+    /// The word in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotUpdated => "not_updated",
+            Self::Late => "late",
+            Self::Expired => "expired",
+            Self::Stale => "stale",
+            Self::Findings => "findings",
+            Self::Fresh => "fresh",
+        }
+    }
+}
+
+/// Says how many datasets need attention, by their states.
+pub fn summary_of_states<'s>(states: impl Iterator<Item = &'s str>) -> String {
+    let states: Vec<&str> = states.collect();
+    match states.iter().filter(|state| **state != DatasetState::Fresh.name()).count() {
+        0 => format!("All {} datasets are fresh.", states.len()),
+        count => format!("{count} of {} datasets need attention.", states.len()),
+    }
+}
+
 /// Freshness of a dataset: that of its newest partition, and never fresh when a build of it is marked stale or late.
 pub fn freshness_of(manifest: &Manifest, dataset: &DatasetEntry, today: Date) -> Freshness {
     let newest = dataset.parts.iter().max_by(|a, b| a.partition.cmp(&b.partition));

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::json::Json;
 use crate::release::dictionary::DictionaryColumn;
-use crate::release::provenance::ProvenanceWriter;
+use crate::release::provenance::{Origin, ProvenanceWriter, origin};
 use crate::release::row_sources::RowSources;
 use crate::release::table::{Table, Texts};
 use pubdata_core::error::Result;
@@ -37,6 +37,15 @@ impl PartProvenance {
     /// Writes the provenance object of a row.
     pub fn write(&self, json: &mut Json, manifest: &Manifest, row: usize) {
         ProvenanceWriter::new(manifest, self.dataset_id, &self.part).write(json, &self.row_sources, row, self.statuses.at(row), self.record_ids.at(row));
+    }
+
+    /// What a row comes from.
+    pub fn origin(&self, manifest: &Manifest, row: usize) -> Origin {
+        origin(manifest, self.dataset_id, self.source(manifest, row))
+    }
+
+    pub fn validation_status(&self, row: usize) -> &str {
+        self.statuses.at(row)
     }
 
     /// The file that a row comes from.

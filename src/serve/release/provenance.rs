@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::json::Json;
-use crate::release::row_sources::RowSources;
+use crate::release::row_sources::{RowSource, RowSources};
 use crate::release::table::read_pointers;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
@@ -42,6 +42,7 @@ pub fn write_provenance(
         json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
         json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
         json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
+        json.key("source_mirror").optional_text(snapshot.and_then(|snapshot| snapshot.mirror.as_deref()));
         json.key("schema_version").text(schema_version);
         json.key("validation_status").text(validation_status);
         json.key("record_id").text(record_id);
@@ -70,12 +71,25 @@ impl PartOrigins {
         Ok(first_sources(part, bytes, rows)?.iter().map(|named| self.of_source(named.as_ref())).collect())
     }
 
+    /// The origin of a row by its file.
+    pub fn of_row_source(&self, row_source: Option<RowSource<'_>>) -> Origin {
+        let snapshot = row_source.and_then(|row_source| file_of(&self.inputs, row_source)).cloned();
+        Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot }
+    }
+
     /// The origin of a row by what [`first_sources`] tells of it.
     pub fn of_source(&self, named: Option<&FirstSource>) -> Origin {
         let named = named.and_then(|(source_id, digest)| self.inputs.iter().find(|input| input.sha256 == *digest && input.source_id == *source_id));
         let snapshot = named.or(self.inputs.first()).cloned();
         Origin { dataset_id: self.dataset_id.clone(), schema_version: self.schema_version.clone(), snapshot }
     }
+}
+
+/// The file of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then the source's file in this release,
+/// which holds the same member.
+fn file_of<'a>(inputs: &'a [Snapshot], row_source: RowSource<'_>) -> Option<&'a Snapshot> {
+    let of_source = || inputs.iter().filter(|input| input.source_id == row_source.source_id);
+    of_source().find(|input| input.sha256 == row_source.digest).or_else(|| of_source().next())
 }
 
 /// The source and the file that the first pointer of a row names.
@@ -132,14 +146,10 @@ impl<'a> ProvenanceWriter<'a> {
         self.inputs.iter().find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
-    /// Writes the provenance object of a row. A pointer into an archive names the member's bytes, not the archive's: the archive is then
-    /// the source's file in this release, which holds the same member.
+    /// Writes the provenance object of a row.
     pub fn write(&self, json: &mut Json, row_sources: &RowSources, row: usize, validation_status: &str, record_id: &str) {
         let (source_id, snapshot) = match row_sources.of(row) {
-            Some(head) => {
-                let of_source = || self.inputs.iter().filter(|input| input.source_id == head.source_id);
-                (head.source_id, of_source().find(|input| input.sha256 == head.digest).or_else(|| of_source().next()))
-            }
+            Some(head) => (head.source_id, file_of(self.inputs, head)),
             None => ("", None),
         };
         write_provenance(json, (self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id);

@@ -20,9 +20,9 @@ use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::company::{CIK, Company, TICKER, cik_of};
-use crate::sec::figure::{AbsentFigure, Figure, Series, Source, Wanted, reason_of_period};
+use crate::sec::figure::{AbsentFigure, Figure, NOT_IN_SPAN, Series, Source, Wanted, reason_of_period};
 use crate::sec::financials::{describe, read};
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
 use pubdata_core::ids::Cik;
@@ -56,6 +56,8 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "tickers", kind: Kind::Forms { item: TICKER, min: 2, max: Some(20) }, description: "Comma list of 2 to 20 tickers; or give `ciks`." },
     PERIOD,
+    SPAN,
+    FISCAL_YEAR,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
     KNOWN_AT,
@@ -80,7 +82,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let metric = call.query.get("metric").ok_or_else(|| missing("metric", "give the `metric` to compare"))?;
     let (from, to) = fiscal_years(call)?;
     let period = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call) };
+    // All are read, so that a figure of the other span is not taken for a missing one.
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call), span: None };
+    let span = Span::of(call)?;
     let companies = companies(call).await?;
     let sides = try_join_all(companies.into_iter().map(|company| Side::read(call, company, metric, wanted))).await?;
     let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
@@ -88,15 +92,18 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     periods.dedup();
     let unit = unit_of(call.contracts(), metric);
     let mut is_mixed = false;
+    let mut starts: Vec<Option<i32>> = Vec::new();
     json.object(|json| {
         json.key("metric").text(metric);
         json.key("unit").text(unit);
         json.key("period_type").text(period);
+        json.key("span").optional_text(call.query.get("span"));
         json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));
         json.key("periods").array(|json| {
             for period in periods {
-                let chosen = line_up(&sides, period);
+                let chosen = line_up(&sides, period, span);
+                starts.extend(sides.iter().zip(&chosen).filter_map(|(side, figure)| side.period_start((*figure)?)));
                 let spans: Vec<bool> = sides.iter().zip(&chosen).filter_map(|(side, figure)| Some(side.is_ytd((*figure)?))).collect();
                 is_mixed |= spans.windows(2).any(|pair| pair[0] != pair[1]);
                 json.object(|json| {
@@ -114,6 +121,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         });
     });
     let mut meta = describe(call, period);
+    add_instant_notice(&mut meta, starts.into_iter());
     if is_mixed {
         meta.notice(
             "SPANS_DIFFER",
@@ -177,10 +185,16 @@ impl<'a> Side<'a> {
         self.bucket.as_ref().is_some_and(|bucket| bucket.table.ytd.value(figure.latest()))
     }
 
+    /// First day of a figure's period; none of none for a balance.
+    fn period_start(&self, figure: &Figure) -> Option<Option<i32>> {
+        self.bucket.as_ref().map(|bucket| figure.period_start(&bucket.table))
+    }
+
     /// The newest figure of a period with one span.
-    fn figure(&self, period: &Period, is_ytd: bool) -> Option<&Figure> {
+    fn figure(&self, period: &Period, span: Span) -> Option<&Figure> {
+        let table = &self.bucket.as_ref()?.table;
         // Figures are sorted by the period's end: after a change of the fiscal year two periods may have one label.
-        self.by_period.get(period)?.iter().rfind(|figure| self.is_ytd(figure) == is_ytd)
+        self.by_period.get(period)?.iter().rfind(|figure| figure.has_span(table, span))
     }
 
     fn write_company(&self, json: &mut Json) {
@@ -195,6 +209,9 @@ impl<'a> Side<'a> {
     fn reason(&self, metric: &str, wanted: Wanted<'_>, period: &Period) -> &str {
         let table = self.bucket.as_ref().map(|bucket| &bucket.table);
         let of_period = table.and_then(|table| reason_of_period(table, self.company.cik, metric, wanted, (period.0, &period.1)));
+        if self.by_period.contains_key(period) {
+            return NOT_IN_SPAN;
+        }
         let of_series = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
         of_period.or(of_series).unwrap_or(NO_PERIOD)
     }
@@ -219,12 +236,16 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Chooses each registrant's figure of a period: of the quarter alone when all that have the period report it so, else of the year to
-/// date when all report that, else whatever there is.
-fn line_up<'a>(sides: &'a [Side<'_>], period: &Period) -> Vec<Option<&'a Figure>> {
-    let all_have = |is_ytd: bool| sides.iter().filter(|side| side.by_period.contains_key(period)).all(|side| side.figure(period, is_ytd).is_some());
-    let is_ytd = !all_have(false) && all_have(true);
-    sides.iter().map(|side| side.figure(period, is_ytd).or_else(|| side.figure(period, !is_ytd))).collect()
+/// Chooses each registrant's figure of a period: the one with the span asked for. Without one, that of the quarter alone when all that have the
+/// period report it so, else of the year to date when all report that, else whatever there is.
+fn line_up<'a>(sides: &'a [Side<'_>], period: &Period, span: Option<Span>) -> Vec<Option<&'a Figure>> {
+    if let Some(span) = span {
+        return sides.iter().map(|side| side.figure(period, span)).collect();
+    }
+    let all_have = |span: Span| sides.iter().filter(|side| side.by_period.contains_key(period)).all(|side| side.figure(period, span).is_some());
+    let is_ytd = !all_have(Span::Quarter) && all_have(Span::YearToDate);
+    let (first, other) = if is_ytd { (Span::YearToDate, Span::Quarter) } else { (Span::Quarter, Span::YearToDate) };
+    sides.iter().map(|side| side.figure(period, first).or_else(|| side.figure(period, other))).collect()
 }
 
 fn missing(field: &str, message: &str) -> Problem {

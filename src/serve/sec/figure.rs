@@ -10,6 +10,7 @@ use crate::days;
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::links::{FilingKey, Links};
+use crate::sec::periods::{Span, StatedPeriod};
 use crate::sec::value_table::ValueTable;
 use crate::sec::versions::Versions;
 use pubdata_core::ids::Cik;
@@ -28,6 +29,9 @@ const OF_REPORT: [&str; 11] = [
     "concept_changed",
     "first_reported",
 ];
+
+/// Reason of a period or a series whose figures have the other span.
+pub const NOT_IN_SPAN: &str = "not_in_span";
 
 /// One period of a series: rows of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,15 +52,6 @@ pub struct Source<'a> {
     pub links: &'a Links,
 }
 
-/// A period as a report states it, in days since 1970-01-01.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatedPeriod {
-    /// None for a balance.
-    pub start: Option<i32>,
-    pub end: Option<i32>,
-    pub accession_number: String,
-}
-
 impl Figure {
     /// Reads the rows of one period. With `known_at` only what had been filed by that day counts; none when nothing had.
     pub fn read(table: &ValueTable, rows: Range<usize>, known_at: Option<i32>) -> Option<Self> {
@@ -75,6 +70,17 @@ impl Figure {
     /// The row whose value counts.
     pub fn latest(&self) -> usize {
         self.versions.latest()
+    }
+
+    /// First day of the period, in days since 1970-01-01; none for a balance.
+    pub fn period_start(&self, table: &ValueTable) -> Option<i32> {
+        day_at(&table.period_starts, self.latest())
+    }
+
+    /// Whether the figure has a span.
+    pub fn has_span(&self, table: &ValueTable, span: Span) -> bool {
+        let row = self.latest();
+        span.matches(table.ytd.value(row), table.fiscal_periods.get(row), self.period_start(table))
     }
 
     /// What reports state of the period's days, where they state its end differently: each statement once, with the report that made it first.
@@ -274,6 +280,7 @@ pub struct Wanted<'a> {
     pub fiscal_year_to: Option<i32>,
     /// Days since 1970-01-01.
     pub known_at: Option<i32>,
+    pub span: Option<Span>,
 }
 
 /// Reads the series of the metrics, in their order, by period.
@@ -297,9 +304,18 @@ pub fn series(table: &ValueTable, cik: Cik, metrics: &[&str], wanted: Wanted<'_>
         };
         let known: Vec<Figure> = table.periods(run).filter_map(|rows| Figure::read(table, rows, wanted.known_at)).collect();
         let is_unknown = known.is_empty();
-        series.figures = known.into_iter().filter(|figure| in_range(figure.latest())).collect();
+        let of_years: Vec<Figure> = known.into_iter().filter(|figure| in_range(figure.latest())).collect();
+        let is_out_of_range = of_years.is_empty();
+        series.figures = of_years.into_iter().filter(|figure| wanted.span.is_none_or(|span| figure.has_span(table, span))).collect();
         if series.figures.is_empty() && has_values {
-            series.null_reason = Some(if is_unknown { "not_known_yet" } else { "not_in_range" }.to_owned());
+            let reason = if is_unknown {
+                "not_known_yet"
+            } else if is_out_of_range {
+                "not_in_range"
+            } else {
+                NOT_IN_SPAN
+            };
+            series.null_reason = Some(reason.to_owned());
         }
     }
     found

@@ -27,30 +27,24 @@ pub struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    /// Reads the query; a name and its alias cannot both be given.
+    /// Reads the query.
     ///
     /// # Errors
     /// `invalid_parameter`, naming it.
     pub fn read(call: &'a Call<'_>) -> Result<Self> {
-        let either = |name: &'static str, alias: &'static str| match (call.query.get(name), call.query.get(alias)) {
-            (Some(_), Some(_)) => Err(Problem::of_field(Code::InvalidParameter, alias, format!("`{alias}` is the same as `{name}`: give one of them"))),
-            (None, Some(_)) => Ok(alias),
-            _ => Ok(name),
+        let listed = match (call.query.get("form"), call.query.get("form_type")) {
+            (Some(_), Some(_)) => return Err(Problem::of_field(Code::InvalidParameter, "form_type", "give `form` or `form_type`, not both")),
+            (form, form_type) => form.or(form_type),
         };
-        let (from, to, form) = (either("filed_from", "date_from")?, either("filed_to", "date_to")?, either("form", "form_type")?);
-        let is_form = |text: &str| (1..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ./-".contains(&byte));
-        let listed: Vec<&str> = call.query.get(form).map(|list| list.split(',').collect()).unwrap_or_default();
-        if let Some(wrong) = listed.iter().find(|text| !is_form(text)) {
-            return Err(Problem::of_field(Code::InvalidParameter, form, format!("`{form}`: `{wrong}` is not a form type such as `10-K` or `8-K`")));
-        }
-        let mut forms: Vec<String> = listed.into_iter().map(|form| form.trim().to_ascii_uppercase()).collect();
+        let listed = listed.into_iter().flat_map(|list| list.split(','));
+        let mut forms: Vec<String> = listed.map(|form| form.trim().to_ascii_uppercase()).collect();
         if call.query.get("include_amendments") == Some("true") {
             let amendments: Vec<String> = forms.iter().filter(|form| !form.ends_with("/A")).map(|form| format!("{form}/A")).collect();
             forms.extend(amendments);
         }
         Ok(Self {
             forms,
-            filed: DayRange::of(call, from, to)?,
+            filed: DayRange::of(call, "filed_from", "filed_to")?,
             period: DayRange::of(call, "period_from", "period_to")?,
             items: call.query.get("items").map(|list| list.split(',').collect()).unwrap_or_default(),
             accession_number: call.query.get("accession_number"),

@@ -36,8 +36,6 @@ const PARAMETERS: &[Parameter] = &[
     Parameter { name: "include_amendments", kind: Kind::Flag, description: "`true`: each form of `form` also stands for its amendments (`/A`)." },
     FILED_FROM,
     FILED_TO,
-    Parameter { name: "date_from", kind: Kind::Date, description: "The same as `filed_from`; cannot be combined with it." },
-    Parameter { name: "date_to", kind: Kind::Date, description: "The same as `filed_to`; cannot be combined with it." },
     PERIOD_FROM,
     PERIOD_TO,
     Parameter {

@@ -42,8 +42,8 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, 
         let tables = ciks.iter().zip(&buckets).filter_map(|(cik, bucket)| Some((*cik, &bucket.as_ref()?.table)));
         tables.into_iter().any(|(cik, table)| table.rows(cik).any(|row| table.forms.at(row) == form))
     };
-    for form in filter.forms.iter().filter(|form| !form.ends_with("/A") && !is_declared(call.contracts(), form) && !has_form(form)) {
-        add_unknown_form_notice(call, notes, "these registrants have", form);
+    for form in filter.forms.iter().filter(|form| !is_declared(call.contracts(), form.trim_end_matches("/A")) && !has_form(form)) {
+        check_unknown_form(call, notes, "these registrants have", form)?;
     }
     // By date, then number; one filing may be of several of the registrants.
     let mut found: BTreeMap<(i32, &str), Vec<BucketRow<'_, '_>>> = BTreeMap::new();
@@ -89,8 +89,8 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     let paging = ListPaging::of(call)?;
     let (limit, after) = (paging.limit(), paging.first);
     let dates = sec.filing_dates.get(call.reader(), sec.filings.parts()).await?;
-    for form in filter.forms.iter().filter(|form| !dates.has_form(form) && !form.ends_with("/A")) {
-        add_unknown_form_notice(call, notes, "this release has", form);
+    for form in filter.forms.iter().filter(|form| !dates.has_form(form)) {
+        check_unknown_form(call, notes, "this release has", form)?;
     }
     let wanted = FilingFilter { from: filter.filed.from, to: filter.filed.to, forms: filter.forms.clone() };
     let (mut page, mut total, mut has_more): (Vec<Range<usize>>, usize, bool) = (Vec::new(), 0, false);
@@ -110,11 +110,25 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     Ok((Page { limit, count: page.len(), next_cursor, total: total.min(MAX_COUNTED), is_total_exact: total <= MAX_COUNTED, is_cut: false }, rows))
 }
 
-/// Adds the notice on a form type that no filing has, with the known form type that was probably meant.
-fn add_unknown_form_notice(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) {
-    let meant = nearest(form, declared(call.contracts())).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+/// Adds the notice on a form type that no filing has, with the known form type that was probably meant. An amendment that nobody filed is no mistake.
+///
+/// # Errors
+/// `invalid_parameter`, when it is a known form type without its hyphen or blank: no form type of EDGAR is spelled so.
+fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) -> Result<()> {
+    let (base, amendment) = form.strip_suffix("/A").map_or((form, ""), |base| (base, "/A"));
+    let is_known = is_declared(call.contracts(), base);
+    let letters = |form: &str| form.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    if let Some(meant) = declared(call.contracts()).find(|known| !is_known && letters(known) == letters(base)) {
+        let message = format!("`form`: there is no form type `{form}`; did you mean `{meant}{amendment}`?");
+        return Err(Problem::of_field(Code::InvalidParameter, "form", message));
+    }
+    if !amendment.is_empty() {
+        return Ok(());
+    }
+    let meant = nearest(form, declared(call.contracts()).filter(|_| !is_known)).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
     let message = format!("{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A");
     notes.notice("FORM_UNKNOWN", message);
+    Ok(())
 }
 
 /// The rows of places of the index, from their buckets.

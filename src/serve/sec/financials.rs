@@ -22,7 +22,7 @@ use crate::release::bucketed::Bucket;
 use crate::release::provenance::ProvenanceWriter;
 use crate::sec::company::Company;
 use crate::sec::figure::{Series, Source, Wanted, reports_not_in_archive, series};
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
 use pubdata_core::ids::Cik;
@@ -50,6 +50,8 @@ const PUBLISHED: &str = "published";
 const PARAMETERS: &[Parameter] = &[
     Parameter { name: "metric", kind: Kind::SomeOf(VALUES, "metric"), description: "Comma list of metrics; all eight when absent." },
     PERIOD,
+    SPAN,
+    FISCAL_YEAR,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
     KNOWN_AT,
@@ -65,7 +67,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let known = allowed(call.contracts(), VALUES, "metric");
     let metrics: Vec<&str> = call.query.get("metric").map_or(known, |list| list.split(',').collect());
     let period = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call) };
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call), span: Span::of(call)? };
     let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
     let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
     let years =
@@ -77,6 +79,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("period_type").text(period);
         json.key("fiscal_year_from").optional_integer(from.or_else(|| years().min()).map(i64::from));
         json.key("fiscal_year_to").optional_integer(to.or_else(|| years().max()).map(i64::from));
+        json.key("span").optional_text(call.query.get("span"));
         json.key("known_at").optional_text(call.query.get("known_at"));
         json.key("series").array(|json| {
             for (metric, series) in metrics.iter().zip(&found) {
@@ -87,6 +90,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = describe(call, period);
     let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
     add_stated_periods_notice(&mut meta, &stated.filter(|stated| !stated.is_empty()).collect::<Vec<_>>());
+    add_instant_notice(
+        &mut meta,
+        bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.period_start(&bucket.table))),
+    );
     if found.iter().any(|series| series.figures.is_empty()) {
         Successions::of(call, company.cik).await?.add_notice(&mut meta);
     }

@@ -11,6 +11,8 @@ use crate::release::bucketed::Buckets;
 use crate::release::dictionary::{Dictionary, DictionaryColumn};
 use crate::release::part_cache::{CachedPart, PartCache};
 use crate::release::part_reader::PartReader;
+use crate::release::provenance::{Origin, PartOrigins};
+use crate::release::row_sources::RowSources;
 use crate::release::table::{Table, Texts};
 use crate::sec::lazy::Lazy;
 use crate::sec::value_table::{ValueTable, runs};
@@ -29,6 +31,9 @@ pub struct Frame {
     rows: Vec<Row>,
     units: Dictionary,
     fiscal_periods: Dictionary,
+    validation_statuses: Dictionary,
+    /// The publisher's files that rows come from, each once.
+    origins: Vec<Origin>,
     /// Decimals of the values.
     pub scale: u8,
 }
@@ -45,6 +50,9 @@ struct Row {
     period_end: i32,
     fiscal_period: u16,
     unit: u16,
+    validation_status: u16,
+    /// Index of the row's file.
+    origin: u16,
     is_ytd: bool,
 }
 
@@ -59,6 +67,8 @@ pub struct FrameValue<'a> {
     pub period_end: i32,
     pub is_ytd: bool,
     pub accession_number: AccessionNumber,
+    pub validation_status: &'a str,
+    pub origin: &'a Origin,
 }
 
 /// The frames of a release that were asked for last.
@@ -85,8 +95,10 @@ impl Frames {
             lazy
         };
         let make = || {
-            let wanted: Vec<Part> = values.parts().map(|(_, part)| part.clone()).collect();
-            let (parts, release_id) = (reader.cache().clone(), reader.manifest().release_id.clone());
+            let manifest = reader.manifest();
+            let origins = |part: &Part| PartOrigins::of(manifest, ValueTable::DATASET_ID, part);
+            let wanted: Vec<(Part, PartOrigins)> = values.parts().map(|(_, part)| (part.clone(), origins(part))).collect();
+            let (parts, release_id) = (reader.cache().clone(), manifest.release_id.clone());
             async move { Frame::read(&parts, &release_id, &wanted, &asked).await }
         };
         lazy.get(make).await
@@ -107,6 +119,8 @@ struct Columns {
     supersedes: BooleanArray,
     values: Decimal128Array,
     accession_numbers: Texts,
+    validation_statuses: DictionaryColumn,
+    row_sources: RowSources,
     path: String,
 }
 
@@ -127,7 +141,9 @@ impl CachedPart for Columns {
             "supersedes?",
             "value",
             "accession_number",
+            "validation_status",
         ];
+        let row_sources = RowSources::read(bytes.clone(), path)?;
         let table = Table::read(bytes, &columns, path)?;
         Ok(Self {
             ciks: table.texts("cik")?,
@@ -142,6 +158,8 @@ impl CachedPart for Columns {
             supersedes: table.added_flags("supersedes")?,
             values: table.decimals("value")?,
             accession_numbers: table.texts("accession_number")?,
+            validation_statuses: table.words("validation_status")?,
+            row_sources,
             path: path.to_owned(),
         })
     }
@@ -152,12 +170,13 @@ impl CachedPart for Columns {
 }
 
 impl Frame {
-    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: &[Part], asked: &Asked) -> Result<Arc<Self>> {
+    async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: &[(Part, PartOrigins)], asked: &Asked) -> Result<Arc<Self>> {
         let mut made = Self::default();
-        let reads: Vec<_> = wanted.iter().map(|part| parts.read::<Columns>(release_id, part)).collect();
+        let reads: Vec<_> =
+            wanted.iter().map(|(part, origins)| async move { Ok::<_, Error>((parts.read::<Columns>(release_id, part).await?, origins)) }).collect();
         let mut reading = stream::iter(reads).buffer_unordered(READING);
-        while let Some(part) = reading.try_next().await? {
-            made.add(&part, asked)?;
+        while let Some((part, origins)) = reading.try_next().await? {
+            made.add(&part, origins, asked)?;
         }
         drop(reading);
         made.rows.sort_unstable_by_key(|row| (row.fiscal_year, row.cik.number(), row.period_end, row.period_start, row.accession_number.number()));
@@ -166,7 +185,7 @@ impl Frame {
     }
 
     /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order of filing.
-    fn add(&mut self, part: &Columns, (metric, series): &Asked) -> Result<()> {
+    fn add(&mut self, part: &Columns, origins: &PartOrigins, (metric, series): &Asked) -> Result<()> {
         let wrong = |row: usize, what: String| Error::store(format!("{}: row {row}: {what}", part.path));
         let scale = u8::try_from(part.values.scale()).map_err(|_| wrong(0, "values of a negative scale".to_owned()))?;
         self.scale = scale;
@@ -179,6 +198,8 @@ impl Frame {
                 && part.period_ends.value(row) == part.period_ends.value(other)
                 && start(row) == start(other)
         };
+        // Neighbours come from the same file.
+        let mut last = None;
         for reports in runs(0..part.ciks.len(), is_like) {
             let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else { continue };
             if part.metrics.at(row) != metric || part.series.at(row) != series || part.values.is_null(row) {
@@ -187,6 +208,12 @@ impl Frame {
             if part.fiscal_years.is_null(row) || part.period_ends.is_null(row) {
                 continue;
             }
+            let source = part.row_sources.of(row);
+            let origin = match last {
+                Some((known, origin)) if known == source => origin,
+                _ => self.origin(origins.of_row_source(source))?,
+            };
+            last = Some((source, origin));
             self.rows.push(Row {
                 value: part.values.value(row),
                 cik: part.ciks.at(row).parse::<Cik>().map_err(|error| wrong(row, format!("{error}")))?,
@@ -197,9 +224,20 @@ impl Frame {
                 fiscal_period: self.fiscal_periods.number(part.fiscal_periods.get(row))?,
                 unit: self.units.number(part.units.get(row))?,
                 is_ytd: part.ytd.value(row),
+                validation_status: self.validation_statuses.number(part.validation_statuses.get(row))?,
+                origin,
             });
         }
         Ok(())
+    }
+
+    /// Index of a file, added if it is new.
+    fn origin(&mut self, origin: Origin) -> Result<u16> {
+        let index = self.origins.iter().position(|known| *known == origin).unwrap_or_else(|| {
+            self.origins.push(origin);
+            self.origins.len() - 1
+        });
+        u16::try_from(index).map_err(|_| Error::store("more files than rows of a frame can name"))
     }
 
     /// The rows of a fiscal year, by registrant.
@@ -215,6 +253,8 @@ impl Frame {
             period_end: row.period_end,
             is_ytd: row.is_ytd,
             accession_number: row.accession_number,
+            validation_status: self.validation_statuses.text(row.validation_status).unwrap_or_default(),
+            origin: &self.origins[usize::from(row.origin)],
         };
         self.rows[start..end].iter().map(value).collect()
     }

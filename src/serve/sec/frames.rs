@@ -12,7 +12,7 @@ use crate::json::Json;
 use crate::sec::financials::describe;
 use crate::sec::frame_index::FrameValue;
 use crate::sec::links::FilingKey;
-use crate::sec::periods::{ANNUAL, PERIOD, YEAR};
+use crate::sec::periods::{ANNUAL, PERIOD, SPAN, Span, YEAR, add_instant_notice};
 use crate::sec::tables::{SecTables, VALUES};
 use crate::sec::units::unit_of;
 use pubdata_core::contract::Day;
@@ -33,8 +33,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "fiscal_year", kind: YEAR, description: "The companies' own fiscal year; needed." },
+    Parameter { name: "fiscal_year", kind: YEAR, description: "The companies' own fiscal year." },
     PERIOD,
+    SPAN,
     LIMIT,
     CURSOR,
     format("values"),
@@ -57,15 +58,19 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let period = call.query.get("period").unwrap_or(ANNUAL);
     let paging = ListPaging::of(call)?;
     let frame = sec.frames.get(call.reader(), &sec.values, metric, period).await.map_err(|error| Problem::internal(&error))?;
-    let found = frame.of_year(fiscal_year);
+    let span = Span::of(call)?;
+    let mut found = frame.of_year(fiscal_year);
+    found.retain(|value| span.is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start)));
     json.object(|json| {
         json.key("metric").text(metric);
         json.key("unit").text(unit_of(call.contracts(), metric));
         json.key("period_type").text(period);
+        json.key("span").optional_text(call.query.get("span"));
         json.key("fiscal_year").integer(i64::from(fiscal_year));
         json.key("values").array(|json| paging.slice(&found).iter().for_each(|value| json.object(|json| write_value(json, sec, (metric, frame.scale), value))));
     });
     let mut meta = describe(call, period);
+    add_instant_notice(&mut meta, paging.slice(&found).iter().map(|value| value.period_start));
     meta.page = Some(paging.page_of_all(found.len()));
     Ok(meta)
 }
@@ -86,5 +91,6 @@ fn write_value(json: &mut Json, sec: &SecTables, (metric, scale): (&str, u8), va
     json.key("evidence_url").optional_text(sec.links.evidence(key).as_deref());
     let end = Day::from_number(value.period_end);
     let days = value.period_start.map_or_else(|| end.to_string(), |start| format!("{}..{end}", Day::from_number(start)));
-    json.key("record_id").plain(&[VALUES, ":", &cik, ":", metric, ":", &days, ":", &accession_number]);
+    let record_id = format!("{VALUES}:{cik}:{metric}:{days}:{accession_number}");
+    value.origin.write(json.key("provenance"), value.validation_status, &record_id);
 }

@@ -49,7 +49,7 @@ use tables::SecTables;
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Companies and filings",
-        description: "What companies reported to the SEC, as filed: profiles, filings of all forms, figures by fiscal period with every restatement, and statements.",
+        description: "What companies reported to the SEC, as filed: profiles, filings of all forms, figures by fiscal period with every restatement, and statements. The data comes from the SEC's nightly bulk archives of submissions and XBRL facts, refreshed from its JSON interfaces for selected companies. Out of scope of the financials API: real-time streaming (new filings are pushed over [`/v1/stream`](/docs/guides/streams)), full-text search of filings, insider trading, ownership and analyst recommendations.",
     },
     load: |reader, contracts, _| load(reader, contracts).boxed(),
     endpoints: &[

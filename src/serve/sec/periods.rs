@@ -5,7 +5,6 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter};
 use crate::http::problem::{Code, Problem, Result};
-use crate::sec::figure::StatedPeriod;
 
 pub const ANNUAL: &str = "annual";
 pub const QUARTERLY: &str = "quarterly";
@@ -17,12 +16,67 @@ pub const PERIOD: Parameter = Parameter {
 };
 pub const FISCAL_YEAR_FROM: Parameter = Parameter { name: "fiscal_year_from", kind: YEAR, description: "First fiscal year, inclusive." };
 pub const FISCAL_YEAR_TO: Parameter = Parameter { name: "fiscal_year_to", kind: YEAR, description: "Last fiscal year, inclusive." };
+/// Both years in one, where a request is about one fiscal year.
+pub const FISCAL_YEAR: Parameter = Parameter {
+    name: "fiscal_year",
+    kind: YEAR,
+    description: "One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year, and cannot be combined with them.",
+};
 pub const YEAR: Kind = Kind::Integer { min: 1900, max: 2200, default: None };
 pub const KNOWN_AT: Parameter = Parameter {
     name: "known_at",
     kind: Kind::Date,
     description: "Answer with what had been filed by the end of this day: values, restatements and first reports as they were then known.",
 };
+
+const QUARTER: &str = "quarter";
+const YTD: &str = "ytd";
+/// Fiscal period of which the quarter and the year to date are one.
+const FIRST_QUARTER: &str = "Q1";
+
+pub const SPAN: Parameter = Parameter {
+    name: "span",
+    kind: Kind::Word(&[QUARTER, YTD]),
+    description: "With `period=quarterly`: `quarter` selects figures of the quarter alone, `ytd` those that run from the fiscal year's first day (a first quarter is both); both kinds when absent. Balances and share counts have no span and are always included.",
+};
+
+/// How much of a fiscal year a quarterly figure counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    Quarter,
+    YearToDate,
+}
+
+impl Span {
+    /// Reads `span`; none selects both.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when the periods are annual.
+    pub fn of(call: &Call<'_>) -> Result<Option<Self>> {
+        let Some(text) = call.query.get("span") else { return Ok(None) };
+        if call.query.get("period") != Some(QUARTERLY) {
+            return Err(Problem::of_field(Code::InvalidParameter, "span", "`span` needs `period=quarterly`"));
+        }
+        Ok(Some(if text == YTD { Self::YearToDate } else { Self::Quarter }))
+    }
+
+    /// Whether a figure has this span. Balances and share counts, which have no first day, have both.
+    pub fn matches(self, is_ytd: bool, fiscal_period: Option<&str>, period_start: Option<i32>) -> bool {
+        match self {
+            Self::Quarter => !is_ytd,
+            Self::YearToDate => is_ytd || fiscal_period == Some(FIRST_QUARTER) || period_start.is_none(),
+        }
+    }
+}
+
+/// A period as a report states it, in days since 1970-01-01.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatedPeriod {
+    /// None for a balance.
+    pub start: Option<i32>,
+    pub end: Option<i32>,
+    pub accession_number: String,
+}
 
 /// The day as of which a question is asked, in days since 1970-01-01; none when it is asked as of now.
 pub fn known_at(call: &Call<'_>) -> Option<i32> {
@@ -32,9 +86,16 @@ pub fn known_at(call: &Call<'_>) -> Option<i32> {
 /// The fiscal years asked for, both inclusive.
 ///
 /// # Errors
-/// `invalid_parameter`, when they are the wrong way round.
+/// `invalid_parameter`, when they are the wrong way round, or given twice.
 pub fn fiscal_years(call: &Call<'_>) -> Result<(Option<i32>, Option<i32>)> {
     let (from, to): (Option<i32>, Option<i32>) = (call.query.parsed("fiscal_year_from"), call.query.parsed("fiscal_year_to"));
+    if let Some(year) = call.query.parsed("fiscal_year") {
+        if from.or(to).is_some() {
+            let message = "give `fiscal_year`, or `fiscal_year_from` and `fiscal_year_to`, not both";
+            return Err(Problem::of_field(Code::InvalidParameter, "fiscal_year", message));
+        }
+        return Ok((Some(year), Some(year)));
+    }
     match (from, to) {
         (Some(from), Some(to)) if from > to => {
             let message = format!("`fiscal_year_from` {from} is after `fiscal_year_to` {to}");
@@ -77,7 +138,17 @@ pub fn add_fiscal_periods_notice(meta: &mut Meta, period: &str) {
     if period == QUARTERLY {
         meta.notice(
             "NO_FOURTH_QUARTER",
-            "No quarterly report is filed for a fourth quarter, and none is computed here. Where is_ytd is true the figure runs from the fiscal year's first day.",
+            "No quarterly report is filed for a fourth quarter, and none is computed here. Where is_ytd is true the figure runs from the fiscal year's first day over more than one quarter; `span` selects one kind.",
+        );
+    }
+}
+
+/// Adds why a figure of the answer has no first day.
+pub fn add_instant_notice(meta: &mut Meta, mut period_starts: impl Iterator<Item = Option<i32>>) {
+    if period_starts.any(|start| start.is_none()) {
+        meta.notice(
+            "INSTANT_HAS_NO_START",
+            "Where period_start is null the figure is a balance or a share count: it is of one day, period_end, and has no first day.",
         );
     }
 }

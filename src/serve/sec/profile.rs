@@ -59,7 +59,6 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         json.key("filings").object(|json| {
             write_reports(json.key("annual"), &table.annual, row);
             write_reports(json.key("quarterly"), &table.quarterly, row);
-            json.key("missing").integer(table.missing_filings.value(row));
         });
         successions.write(json.key("successions"), call);
         json.key("metrics_available").array(|json| write_metrics(call, json, cik, values.as_ref()));
@@ -75,6 +74,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         "fiscal_year_end is that of the last report; years of 52 or 53 weeks end on other days. Figures carry their own period_end.",
     );
     successions.add_notice(&mut meta);
+    let missing = table.missing_filings.value(row);
+    if missing > 0 {
+        meta.notice(
+            "OLDER_FILINGS_MISSING",
+            format!("The SEC's archive names pages with {missing} older filings of any form and does not hold them: they are not counted here."),
+        );
+    }
     if table.address_withheld.value(row) {
         meta.notice("ADDRESS_WITHHELD", "Street, city and postal code may be a person's and are not published.");
     }
@@ -152,7 +158,7 @@ fn write_reports(json: &mut Json, reports: &ReportColumns, row: usize) {
 fn write_metrics(call: &Call<'_>, json: &mut Json, cik: Cik, values: Option<&Bucket<'_, ValueTable>>) {
     let metrics = allowed(call.contracts(), VALUES, "metric");
     for period in [ANNUAL, QUARTERLY] {
-        let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None };
+        let wanted = Wanted { period, fiscal_year_from: None, fiscal_year_to: None, known_at: None, span: None };
         for (metric, series) in metrics.iter().zip(read(call, values, cik, &metrics, wanted)) {
             json.object(|json| {
                 json.key("metric").text(metric);

@@ -27,7 +27,7 @@ const PARAMETERS: &[Parameter] = &[
     PERIOD_TO,
     LIMIT,
     CURSOR,
-    format(""),
+    format("filings"),
     RELEASE,
     AS_OF,
 ];
@@ -53,7 +53,11 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     let (page, found) = of_registrants(call, &[company.cik], &filter, &mut Meta::default()).await?;
     let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
-    json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
+    json.object(|json| {
+        json.key("cik").text(&company.cik.to_string());
+        json.key("name").optional_text(company.name);
+        json.key("filings").array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
+    });
     let mut meta = describe(call, page);
     meta.notice("PERIODIC_REPORTS", "Annual and quarterly reports and their amendments; /v1/filings/search has filings of all forms.");
     Ok(meta)

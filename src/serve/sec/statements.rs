@@ -3,6 +3,7 @@
 
 use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
+use super::periods::add_instant_notice;
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
 use crate::sec::tables::SecTables;
@@ -23,7 +24,7 @@ use crate::sec::company::Company;
 use crate::sec::financials::why_none;
 use crate::sec::line_table::LineTable;
 use crate::sec::links::FilingKey;
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
 use crate::sec::tables::LINES;
 use crate::sec::versions::Versions;
 use pubdata_core::contract::ValueNotes;
@@ -56,6 +57,7 @@ const PARAMETERS: &[Parameter] = &[
         description: "Which statement; `all` (default) gives the three.",
     },
     PERIOD,
+    FISCAL_YEAR,
     FISCAL_YEAR_FROM,
     FISCAL_YEAR_TO,
     KNOWN_AT,
@@ -136,6 +138,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     meta.page = Some(Page { limit, count: periods.len(), next_cursor, total, is_total_exact: true, is_cut: false });
     add_as_filed_notice(&mut meta);
     add_fiscal_periods_notice(&mut meta, series);
+    let shown = periods.iter().flat_map(|period| STATEMENTS.iter().zip(&period.statements)).filter(|(statement, _)| wanted == ALL || wanted == **statement);
+    let rows = shown.flat_map(|(_, rows)| rows.values().map(Versions::latest));
+    add_instant_notice(&mut meta, rows.filter_map(|row| Some(bucket.as_ref()?.table.period_start(row))));
     Ok(meta)
 }
 

@@ -111,7 +111,7 @@ fn close_codes(limits: &Limits) -> Value {
         limits.stream_silence.as_secs()
     );
     json!([
-        {"code": BAD_MESSAGE, "meaning": "the message is not JSON, has no known `type`, is binary, or is too long"},
+        {"code": BAD_MESSAGE, "meaning": "the message is not a JSON object, is binary or is too long"},
         {"code": UNAUTHORIZED, "meaning": "no key came in time, or it is invalid, expired or revoked"},
         {"code": FORBIDDEN, "meaning": "the key lacks the scope `stream`"},
         {"code": SLOW_CONSUMER, "meaning": slow},

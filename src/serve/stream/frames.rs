@@ -59,9 +59,9 @@ struct Ping {
 pub enum Misread {
     /// It is no message of the protocol: the connection ends.
     NoMessage(String),
-    /// Its type or a member is wrong or unknown: the message is refused.
+    /// Its type or a member is missing, wrong or unknown: the message is refused.
     WrongMember {
-        message: String,
+        problem: Box<Problem>,
         /// The subscription that it names.
         id: Option<String>,
     },
@@ -76,25 +76,27 @@ impl ClientFrame {
         let value: Value = serde_json::from_str(text).map_err(|error| Misread::NoMessage(format!("the message is not JSON: {error}")))?;
         let Value::Object(mut members) = value else { return Err(Misread::NoMessage("the message is not a JSON object".to_owned())) };
         let kind = members.remove("type");
-        let Some(Value::String(kind)) = kind else { return Err(Misread::NoMessage("the message has no `type`".to_owned())) };
-        let id = members.get("id").and_then(Value::as_str).filter(|id| id.len() <= MAX_ID).map(str::to_owned);
+        let id = members.get("id").and_then(Value::as_str).map(str::to_owned);
         let members = Value::Object(members);
-        let frame = match kind.as_str() {
-            "auth" => read(members).map(Self::Auth),
-            "subscribe" => read(members).map(Self::Subscribe),
-            "unsubscribe" => read(members).map(Self::Unsubscribe),
-            "ping" => read(members).map(|Ping { t }| Self::Ping(t)),
-            _ => {
+        let frame = match kind.as_ref().map(Value::as_str) {
+            Some(Some("auth")) => read(members).map(Self::Auth),
+            Some(Some("subscribe")) => read(members).map(Self::Subscribe),
+            Some(Some("unsubscribe")) => read(members).map(Self::Unsubscribe),
+            Some(Some("ping")) => read(members).map(|Ping { t }| Self::Ping(t)),
+            Some(Some(kind)) => {
                 let kind: String = kind.chars().take(40).collect();
-                Err(format!("there is no message type `{kind}`; {}", nearest::hint(&kind, &CLIENT_TYPES)))
+                let message = format!("there is no message type `{kind}`; {}", nearest::hint(&kind, &CLIENT_TYPES));
+                Err(Problem::of_field(Code::InvalidParameter, "type", message))
             }
+            Some(None) => Err(Problem::of_field(Code::InvalidParameter, "type", "`type` is not a text")),
+            None => Err(Problem::of_field(Code::MissingParameter, "type", format!("the message needs a `type`: {}", CLIENT_TYPES.join(", ")))),
         };
-        frame.map_err(|message| Misread::WrongMember { message, id })
+        frame.map_err(|problem| Misread::WrongMember { problem: problem.into(), id })
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, String> {
-    serde_json::from_value(members).map_err(|error| error.to_string())
+fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, Problem> {
+    serde_json::from_value(members).map_err(|error| Problem::new(Code::InvalidParameter, error.to_string()))
 }
 
 /// A message to the client.
@@ -177,29 +179,30 @@ pub fn reconnect(within_seconds: u64) -> String {
 }
 
 /// What was wrong with a message, with the subscription that it was about; the connection goes on.
-pub fn error(problem: &Problem, id: Option<&str>) -> String {
+pub fn error(problem: &Problem, connection_id: &str, id: Option<&str>) -> String {
     let is_fatal = false;
-    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, id)
+    let id = id.filter(|id| (1..=MAX_ID).contains(&id.len()));
+    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, connection_id, id)
 }
 
 /// Why the server ends the connection.
-pub fn fatal_error(problem: &Problem) -> String {
+pub fn fatal_error(problem: &Problem, connection_id: &str) -> String {
     let is_fatal = true;
-    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, None)
+    error_frame((problem.code.name(), problem.code.title()), problem, is_fatal, connection_id, None)
 }
 
 /// The server ends the connection because the client reads too slowly, which no response of HTTP says.
-pub fn slow_consumer(message: &str) -> String {
+pub fn slow_consumer(message: &str, connection_id: &str) -> String {
     let is_fatal = true;
-    error_frame(("slow_consumer", "Slow consumer"), &Problem::new(Code::RateLimited, message), is_fatal, None)
+    error_frame(("slow_consumer", "Slow consumer"), &Problem::new(Code::RateLimited, message), is_fatal, connection_id, None)
 }
 
-fn error_frame((code, title): (&str, &str), problem: &Problem, is_fatal: bool, id: Option<&str>) -> String {
+fn error_frame((code, title): (&str, &str), problem: &Problem, is_fatal: bool, connection_id: &str, id: Option<&str>) -> String {
     frame("error", |json| {
-        json.key("code").text(code);
         json.key("title").text(title);
         json.key("detail").text(&problem.detail);
-        json.key("message").text(&problem.detail);
+        json.key("code").text(code);
+        json.key("request_id").text(connection_id);
         problem.write_errors(json);
         json.key("fatal").flag(is_fatal);
         json.key("id").optional_text(id);

@@ -47,35 +47,58 @@ pub struct Entrance {
 enum End {
     /// The client has gone.
     Gone,
-    /// We close, after an error or a word on the restart.
-    Close { code: u16, last: String, reason: String },
+    /// We close, after a last message.
+    Close { code: u16, last: Last },
+}
+
+/// The last message before the server closes a socket.
+#[derive(Debug)]
+enum Last {
+    Error(Problem),
+    SlowConsumer(String),
+    Reconnect,
+}
+
+impl Last {
+    fn frame(&self, connection_id: &str) -> String {
+        match self {
+            Self::Error(problem) => frames::fatal_error(problem, connection_id),
+            Self::SlowConsumer(message) => frames::slow_consumer(message, connection_id),
+            Self::Reconnect => frames::reconnect(RECONNECT_SECONDS),
+        }
+    }
+
+    /// What the close frame says.
+    fn reason(&self) -> &str {
+        match self {
+            Self::Error(problem) => &problem.detail,
+            Self::SlowConsumer(message) => message,
+            Self::Reconnect => "the server restarts",
+        }
+    }
 }
 
 impl End {
     fn error(close_code: u16, code: Code, message: impl Into<String>) -> Self {
-        Self::problem(close_code, &Problem::new(code, message))
-    }
-
-    fn problem(code: u16, problem: &Problem) -> Self {
-        Self::Close { code, last: frames::fatal_error(problem), reason: problem.detail.clone() }
+        Self::Close { code: close_code, last: Last::Error(Problem::new(code, message)) }
     }
 
     fn slow(message: &str) -> Self {
-        Self::Close { code: SLOW_CONSUMER, last: frames::slow_consumer(message), reason: message.to_owned() }
+        Self::Close { code: SLOW_CONSUMER, last: Last::SlowConsumer(message.to_owned()) }
     }
 
     fn restart() -> Self {
-        Self::Close { code: RESTART, last: frames::reconnect(RECONNECT_SECONDS), reason: "the server restarts".to_owned() }
+        Self::Close { code: RESTART, last: Last::Reconnect }
     }
 
-    fn of(problem: &Problem) -> Self {
+    fn of(problem: Problem) -> Self {
         let code = match problem.code {
             Code::MissingApiKey | Code::InvalidApiKey => UNAUTHORIZED,
             Code::InsufficientPermission => FORBIDDEN,
             Code::RateLimited => TOO_MANY,
             _ => BAD_MESSAGE,
         };
-        Self::problem(code, problem)
+        Self::Close { code, last: Last::Error(problem) }
     }
 }
 
@@ -97,7 +120,8 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
     };
     let Err(end) = session.serve(&mut socket).await;
     tracing::debug!(connection = connection_id, client = session.client.id, "socket ends: {end:?}");
-    if let End::Close { code, last, mut reason } = end {
+    if let End::Close { code, last } = end {
+        let (last, mut reason) = (last.frame(&connection_id), last.reason().to_owned());
         // A close frame has room for 123 bytes.
         while reason.len() > 120 {
             reason.pop();
@@ -183,14 +207,17 @@ impl Session {
                 Ok(_) => {
                     return Err(End::error(UNAUTHORIZED, Code::MissingApiKey, "the first message must be `auth`, or the key be sent with the upgrade"));
                 }
-                Err(Misread::WrongMember { message, .. }) => return Err(End::error(BAD_MESSAGE, Code::InvalidParameter, message)),
+                Err(Misread::WrongMember { problem, id }) => {
+                    self.send(socket, vec![frames::error(&problem, &self.connection_id, id.as_deref())]).await?;
+                    continue;
+                }
                 Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
             };
-            let client = self.stream.service.keys.holder(&token, self.stream.service.now()).map_err(|problem| End::of(&problem))?;
+            let client = self.stream.service.keys.holder(&token, self.stream.service.now()).map_err(End::of)?;
             if !client.scopes.contains(&Scope::Stream) {
                 return Err(End::error(FORBIDDEN, Code::InsufficientPermission, "the stream needs a key with the scope `stream`"));
             }
-            self.slot = self.stream.sockets.admit(&client).map_err(|problem| End::of(&problem))?;
+            self.slot = self.stream.sockets.admit(&client).map_err(End::of)?;
             self.client = client;
             return Ok(());
         }
@@ -205,14 +232,16 @@ impl Session {
         let answer = match ClientFrame::read(&text) {
             Ok(ClientFrame::Subscribe(asked)) => {
                 self.await_copy(asked.since_seq).await;
-                self.subscriptions.add(*asked, &self.stream)
+                let id = asked.id.clone();
+                self.subscriptions.add(*asked, &self.stream).map_err(|problem| (problem, Some(id)))
             }
-            Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id),
-            Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
-            Ok(ClientFrame::Auth(_)) => vec![frames::error(&Problem::new(Code::InvalidParameter, "the connection has a key already"), None)],
-            Err(Misread::WrongMember { message, id }) => vec![frames::error(&Problem::new(Code::InvalidParameter, message), id.as_deref())],
+            Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id).map_err(|problem| (problem, Some(asked.id))),
+            Ok(ClientFrame::Ping(t)) => Ok(vec![frames::pong(&t)]),
+            Ok(ClientFrame::Auth(_)) => Err((Problem::new(Code::InvalidParameter, "the connection has a key already"), None)),
+            Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
             Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),
         };
+        let answer = answer.unwrap_or_else(|(problem, id)| vec![frames::error(&problem, &self.connection_id, id.as_deref())]);
         // Who asks for more of the past, or for less, has read neither less nor more.
         if let Some((_, lag)) = &mut self.behind {
             *lag = (*lag + self.subscriptions.lag(&self.stream)).saturating_sub(lag_before);
@@ -246,7 +275,7 @@ impl Session {
 
     /// Looks whether the key is still valid and the client still there.
     async fn look_after(&mut self, socket: &mut WebSocket) -> Outcome<()> {
-        if !self.stream.service.keys.is_valid(&self.client.id, self.stream.service.now()) {
+        if !self.stream.service.keys.is_valid(&self.client, self.stream.service.now()) {
             return Err(End::error(UNAUTHORIZED, Code::InvalidApiKey, "the API key is no longer valid"));
         }
         if self.last_heard.elapsed() > self.stream.service.settings.limits.stream_silence {

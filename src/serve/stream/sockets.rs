@@ -113,7 +113,7 @@ mod tests {
 
     fn client(id: &str, scopes: &[Scope]) -> Client {
         let plan = Plan { requests_per_minute: 60, burst: 60, stream_sockets: 2 };
-        Client { id: id.to_owned(), scopes: scopes.to_vec(), plan_name: "free".to_owned(), plan }
+        Client { id: id.to_owned(), secret: None, scopes: scopes.to_vec(), plan_name: "free".to_owned(), plan }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::sec::tables::SecTables;
 use jiff::Timestamp;
 
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, Problem, Result};
 use crate::stream::Stream;
 use crate::stream::filter::Filter;
 use crate::stream::frames;
@@ -36,11 +36,13 @@ struct Subscription {
 
 impl Subscriptions {
     /// Adds a subscription; returns what to answer.
-    pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Vec<String> {
-        let refuse = |code: Code, field: &str, message: &str| vec![frames::error(&Problem::of_field(code, field, message), Some(&asked.id))];
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn add(&mut self, asked: Subscribe, stream: &Stream) -> Result<Vec<String>> {
+        let refuse = |code: Code, field: &str, message: &str| Err(Problem::of_field(code, field, message));
         if !(1..=MAX_ID).contains(&asked.id.len()) {
-            let message = format!("`id` has 1 to {MAX_ID} characters");
-            return vec![frames::error(&Problem::of_field(Code::InvalidParameter, "id", message), None)];
+            return refuse(Code::InvalidParameter, "id", &format!("`id` has 1 to {MAX_ID} characters"));
         }
         if self.all.iter().any(|known| known.id == asked.id) {
             return refuse(Code::InvalidParameter, "id", "there is a subscription with this `id`; unsubscribe it first");
@@ -91,17 +93,20 @@ impl Subscriptions {
         }
         drop(ring);
         self.all.push(Subscription { id: asked.id, filter, next_seq: next_seq.max(oldest), replay_to: head });
-        answer
+        Ok(answer)
     }
 
     /// Ends a subscription; returns what to answer.
-    pub fn remove(&mut self, id: &str) -> Vec<String> {
+    ///
+    /// # Errors
+    /// There is none with this id.
+    pub fn remove(&mut self, id: &str) -> Result<Vec<String>> {
         let count = self.all.len();
         self.all.retain(|known| known.id != id);
         if self.all.len() == count {
-            return vec![frames::error(&Problem::of_field(Code::InvalidParameter, "id", "there is no subscription with this `id`"), Some(id))];
+            return Err(Problem::of_field(Code::InvalidParameter, "id", "there is no subscription with this `id`"));
         }
-        vec![frames::unsubscribed(id)]
+        Ok(vec![frames::unsubscribed(id)])
     }
 
     /// The event up to which every subscription has been served; none without subscriptions.

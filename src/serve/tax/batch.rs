@@ -1,13 +1,15 @@
 //! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in its result and does not fail the others.
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::http::batch::write_item;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::tax::body_address::{ADDRESS, location_of};
+use crate::tax::body_address::{ADDRESS, Place};
 use crate::tax::dates::date_of;
 use crate::tax::fields::Fields;
 use crate::tax::goods::Category;
@@ -43,38 +45,28 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     call.charge(addresses.len())?;
     json.array(|json| {
         for (index, address) in addresses.into_iter().enumerate() {
-            let (id, outcome) = rate_of(call, &body, index, address, &terms);
-            json.object(|json| {
-                json.key("id").optional_text(id.as_deref());
-                json.key("found").flag(outcome.is_ok());
-                json.key("result");
-                match &outcome {
-                    Ok(found) => found.write_rate(json, &call.release.manifest, &terms),
-                    Err(_) => json.null(),
-                }
-                json.key("notices").array(|json| outcome.iter().flat_map(|found| &found.notices).for_each(|notice| notice.write(json)));
-                json.key("error");
-                match &outcome {
-                    Ok(_) => json.null(),
-                    Err(problem) => problem.write_item(json, call.service.public_url()),
-                }
-            });
+            let outcome = rate_of(call, &body, index, address, &terms);
+            let notices = outcome.as_ref().map_or(&[][..], |found| &found.notices);
+            write_item(json, call, (index, &echo(address)), &outcome, notices, |json, found| found.write_rate(json, &call.release.manifest, &terms));
         }
     });
     Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(), ..Meta::default() })
 }
 
-fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> (Option<String>, Result<Found<'a>>) {
-    let fields = match body.item("addresses", index, address, &[&["id"], &ADDRESS[..]].concat()) {
-        Ok(fields) => fields,
-        Err(problem) => return (None, Err(problem)),
-    };
-    match fields.text("id", 120) {
-        Ok(id) => {
-            let mut outcome = location_of(call, &fields).and_then(|location| look_up(call, location, terms, "date"));
-            outcome.iter_mut().for_each(|found| found.add_unread_notice(terms.category));
-            (id, outcome)
-        }
-        Err(problem) => (None, Err(problem)),
+/// What was sent: an address has no arrays and no more objects in it; JSON that has them is shown as a text.
+fn echo(address: &RawValue) -> Value {
+    let is_flat = |value: &Value| !value.is_array() && !value.is_object();
+    let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();
+    let is_address = value.as_object().map_or_else(|| is_flat(&value), |fields| fields.values().all(is_flat));
+    if is_address { value } else { address.get().into() }
+}
+
+fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> Result<Found<'a>> {
+    let place = Place::read(address, format!("{}addresses[{index}].", body.place()), &[&["id"], &ADDRESS[..]].concat())?;
+    if let Place::Parts(fields) = &place {
+        fields.text("id", 120)?;
     }
+    let mut found = look_up(call, place.locate(call)?, terms, "date")?;
+    found.add_unread_notice(terms.category);
+    Ok(found)
 }

@@ -1,6 +1,6 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
 
-use super::body_address::{ADDRESS, location_of};
+use super::body_address::Place;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
@@ -43,10 +43,10 @@ const FIELDS: [&str; 10] = ["to", "from", "date", "amount", "line_items", "shipp
 /// `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data, or none of the state.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let body = Fields::of_body(call.body, &FIELDS)?;
-    let to = body.object("to", &ADDRESS)?.ok_or_else(|| body.missing("to"))?;
-    let from = body.object("from", &ADDRESS)?;
+    let to = Place::of_field(&body, "to")?.ok_or_else(|| body.missing("to"))?;
+    let from = Place::of_field(&body, "from")?;
     let invoice = Invoice::read(&body)?;
-    let destination = location_of(call, &to)?;
+    let destination = to.locate(call)?;
     let origin = from.map(|from| Origin::read(call, &from)).transpose()?;
     let date = body.text("date", 10)?;
     let day = date_of(date.as_deref(), call.today(), "date")?;
@@ -78,14 +78,18 @@ enum Origin {
 }
 
 impl Origin {
-    fn read(call: &Call<'_>, fields: &Fields<'_>) -> Result<Self> {
-        let names_only_state = fields.has("state") && !["zip", "address", "city"].iter().any(|field| fields.has(field));
-        if names_only_state {
+    fn read(call: &Call<'_>, place: &Place<'_>) -> Result<Self> {
+        let names_only_state = |fields: &&Fields<'_>| fields.has("state") && !["zip", "address", "city"].iter().any(|field| fields.has(field));
+        let parts = match place {
+            Place::Text { .. } => None,
+            Place::Parts(fields) => Some(fields),
+        };
+        if let Some(fields) = parts.filter(names_only_state) {
             let state = fields.text("state", 200)?;
             let state = crate::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?;
             return state.map(Self::State).ok_or_else(|| fields.missing("state"));
         }
-        location_of(call, fields).map(|location| Self::Place(Box::new(location)))
+        place.locate(call).map(|location| Self::Place(Box::new(location)))
     }
 
     fn state(&self) -> &'static str {

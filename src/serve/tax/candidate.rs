@@ -122,6 +122,12 @@ impl<'a> Candidate<'a> {
         self.components.iter().filter(|component| component.class == class).map(|component| component.rate(goods).rate).sum()
     }
 
+    /// Whether it is known which jurisdictions of a class tax here: local taxes that are not known may be of any class but the state's.
+    pub fn knows(&self, class: TaxClass) -> bool {
+        let is_unknown = |component: &Component<'_>| component.class == TaxClass::Local && component.general.is_err();
+        class == TaxClass::State || self.components.iter().any(|component| component.class == class) || !self.components.iter().any(is_unknown)
+    }
+
     /// Adds taxes of which the general rate is not known here.
     pub fn add_unknown(&mut self, search: &Search<'a>, class: TaxClass, code: &str, reason: &'static str) {
         let name = match class {

@@ -1,9 +1,7 @@
 //! Strict reading of the objects of a JSON body, with numbers to the digit: no number passes through binary floating point.
 
-use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::location::zip_of;
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::{nearest, object};
 
@@ -26,10 +24,16 @@ impl<'a> Fields<'a> {
         Self::of(fields.ok_or_else(|| Problem::of_field(Code::InvalidJson, "body", "the body must be a JSON object"))?, String::new(), known)
     }
 
-    fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
+    /// Reads an object; `place` stands before the names of its fields in messages.
+    ///
+    /// # Errors
+    /// `invalid_parameter`, when it is none; `unknown_parameter`, when it has other fields.
+    pub fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
         let here = place.trim_end_matches('.');
         let fields = object::read(value.get().as_bytes()).map_err(|error| Problem::of_field(Code::InvalidJson, here, format!("`{here}`: {error}")))?;
-        let wrong = || Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object{}", object_hint(value, known)));
+        // Only an address has a ZIP code.
+        let other = if known.contains(&"zip") { r#" such as {"zip": "55401"}, or an address on one line"# } else { "" };
+        let wrong = || Problem::of_field(Code::InvalidParameter, here, format!("`{here}` must be an object{other}"));
         let fields = fields.ok_or_else(wrong)?;
         Self::of(fields, place, known)
     }
@@ -69,7 +73,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A field; none when it is absent or null.
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.fields.get(name).copied().filter(|value| value.get() != "null")
     }
 
@@ -82,10 +86,7 @@ impl<'a> Fields<'a> {
     /// # Errors
     /// `invalid_parameter`, when it is anything else.
     pub fn text(&self, name: &str, max: usize) -> Result<Option<String>> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        let text: Option<String> = serde_json::from_str(value.get()).ok();
-        let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
-        text.filter(is_fit).map(Some).ok_or_else(|| self.wrong(name, &format!("expected a string of one line and at most {max} characters")))
+        self.get(name).map(|value| text_of(value, &format!("{}{name}", self.place), max)).transpose()
     }
 
     /// One of these words.
@@ -120,14 +121,6 @@ impl<'a> Fields<'a> {
         units.map(Some).ok_or_else(|| self.wrong(name, &format!("expected a number with at most {scale} decimals, from -{max} to {max}")))
     }
 
-    /// An object.
-    ///
-    /// # Errors
-    /// `invalid_parameter`, when it is anything else; `unknown_parameter`, when it has other fields.
-    pub fn object(&self, name: &str, known: &[&str]) -> Result<Option<Self>> {
-        self.get(name).map(|value| Self::read(value, format!("{}{name}.", self.place), known)).transpose()
-    }
-
     /// The values of a list.
     ///
     /// # Errors
@@ -145,23 +138,21 @@ impl<'a> Fields<'a> {
     /// One object of a list.
     ///
     /// # Errors
-    /// As for [`Fields::object`].
+    /// As for [`Fields::read`].
     pub fn item(&self, name: &str, index: usize, value: &'a RawValue, known: &[&str]) -> Result<Self> {
         Self::read(value, format!("{}{name}[{index}].", self.place), known)
     }
 }
 
-/// The hint of a value that should be an address: an object with the text of the value, where it is a text.
-fn object_hint(value: &RawValue, known: &[&str]) -> String {
-    if !known.contains(&"zip") {
-        return String::new();
-    }
+/// Reads a text of one line and at most so many characters.
+///
+/// # Errors
+/// `invalid_parameter`, when it is anything else.
+pub fn text_of(value: &RawValue, field: &str, max: usize) -> Result<String> {
     let text: Option<String> = serde_json::from_str(value.get()).ok();
-    match text.filter(|text| text.len() <= 100) {
-        Some(text) if zip_of(&text).is_none() && known.contains(&"address") => format!(", such as {}", json!({ "address": text })),
-        Some(text) if zip_of(&text).is_some() => format!(", such as {}", json!({ "zip": text })),
-        _ => format!(", such as {}", json!({ "zip": "55401" })),
-    }
+    let is_fit = |text: &String| text.chars().count() <= max && !text.chars().any(char::is_control);
+    let message = || format!("`{field}`: expected a string of one line and at most {max} characters");
+    text.filter(is_fit).ok_or_else(|| Problem::of_field(Code::InvalidParameter, field, message()))
 }
 
 /// Reads a JSON number in units of 10^-`scale`; none when it has more decimals or far too many digits.

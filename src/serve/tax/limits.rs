@@ -1,9 +1,10 @@
 //! How much one request may ask for.
 
+use crate::http::body::MAX_BATCH_ITEMS;
 use crate::http::problem::{Code, Problem};
 
 /// The most items of a batch, and lines of a sale.
-pub const MAX_ITEMS: usize = 100;
+pub const MAX_ITEMS: usize = MAX_BATCH_ITEMS;
 
 /// The problem of a list that is longer than a batch may be.
 pub fn batch_too_large(field: &str, count: usize) -> Problem {

@@ -56,6 +56,8 @@ pub struct Found<'a> {
     pub rates_until: Option<i32>,
     /// Whether the place is the seller's.
     pub is_at_origin: bool,
+    /// What the areas of the place's counties have alike, where no list has the city's name.
+    common: Option<Candidate<'a>>,
     pub notices: Vec<Notice>,
 }
 
@@ -94,8 +96,17 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     let is_interstate = terms.origin.is_some_and(|origin| origin != location.state);
     let search = Search::new(call, location.state, days::since_epoch(terms.date), is_interstate);
     let is_at_origin = terms.is_at_origin;
-    let mut found =
-        Found { search, location, level: Level::State, candidates: Vec::new(), coverage: "none", rates_until: None, is_at_origin, notices: Vec::new() };
+    let mut found = Found {
+        search,
+        location,
+        level: Level::State,
+        candidates: Vec::new(),
+        coverage: "none",
+        rates_until: None,
+        is_at_origin,
+        common: None,
+        notices: Vec::new(),
+    };
     found.notices.append(&mut found.location.notices);
     let Some(search) = search else {
         found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", found.location.state));
@@ -232,6 +243,17 @@ impl<'a> Found<'a> {
         if search.lacks_districts() || is_unlisted {
             self.candidates.iter_mut().for_each(|candidate| candidate.add_unknown(search, TaxClass::Special, "special", "district_boundaries_not_published"));
         }
+        if matches.is_city_unlisted {
+            let mut common = Candidate::of(search, &search.common(&self.location, &matches.sets), None);
+            common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
+            self.common = Some(common);
+            let message = format!(
+                "{} lists no rate of a city named {}: the local rate is not known. `match.alternatives` has the areas in which the place may lie; `unincorporated` says that it is outside of every city.",
+                search.state_name(),
+                search.city_name(&self.location)
+            );
+            self.notice("CITY_NOT_LISTED", message);
+        }
         Ok(())
     }
 
@@ -301,7 +323,9 @@ impl<'a> Found<'a> {
         }
         let sign = if CHOICE == Choice::Highest { -1 } else { 1 };
         self.candidates.sort_by_key(|candidate| (candidate.rank, sign * candidate.known(terms.category.into())));
-        if self.is_of_several_counties(search) && self.location.zip().is_some() {
+        if let Some(common) = self.common.take() {
+            self.candidates.insert(0, common);
+        } else if self.is_of_several_counties(search) && self.location.zip().is_some() {
             self.set_apart(search);
         } else if let [first, .., last] = self.candidates.as_slice() {
             let (which, narrows) = match (first.rank < last.rank, first.rank) {

@@ -10,7 +10,7 @@ use crate::tax::candidate::Candidate;
 use crate::tax::goods::{Category, Goods};
 use crate::tax::location::Location;
 use crate::tax::lookup::{coverage, coverage_of_day, is_incomplete};
-use crate::tax::search::Search;
+use crate::tax::search::{Matches, Search};
 use crate::tax::table::boundaries::Jurisdictions;
 use crate::tax::write::write_rate_stamp;
 use pubdata_core::canonical::address::Address;
@@ -31,23 +31,52 @@ pub struct Range<'a> {
     candidates: Vec<Candidate<'a>>,
 }
 
-/// The rates of a row's ZIP code today; none where the state's local rates are not covered, or no record has the code.
-pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
-    let zips = call.release.table::<Zips>()?;
+/// Why the range of a ZIP code's rates is not known.
+#[derive(Debug, Clone, Copy)]
+pub enum Unknown {
+    /// Local rates of the state are not in the release for today.
+    NotCovered,
+    /// No rate of the state's list is that of the code's city.
+    CityNotListed,
+    /// A rate that a place in the code has is not in the release.
+    RateMissing,
+}
+
+impl Unknown {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotCovered => "local_rates_not_covered",
+            Self::CityNotListed => "city_not_listed",
+            Self::RateMissing => "rate_not_published",
+        }
+    }
+}
+
+/// The rates of a row's ZIP code today.
+///
+/// # Errors
+/// The reason why they are not all known.
+pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknown> {
+    let zips = call.release.table::<Zips>().ok_or(Unknown::NotCovered)?;
     let as_of = call.today();
-    let state = usps(zips.states.at(row))?;
+    let state = usps(zips.states.at(row)).ok_or(Unknown::NotCovered)?;
     let is_interstate = false;
     let manifest = &call.release.manifest;
     let search =
-        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest))?;
+        Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest));
+    let search = search.ok_or(Unknown::NotCovered)?;
+    let whole = |matches: Option<Matches<'a>>| match matches {
+        Some(matches) if matches.is_city_unlisted => Err(Unknown::CityNotListed),
+        matches => matches.ok_or(Unknown::RateMissing),
+    };
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
     let location = Location { address, state, zip_row: Some(row), county_fips: None, is_unincorporated: false, notices: Vec::new() };
     let sets = match search.method() {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
-        _ if search.is_without_boundaries() => search.by_name(&location)?.sets,
-        _ if search.has_local_rates() => match search.sets_of_zip(location.zip()?) {
+        _ if search.is_without_boundaries() => whole(search.by_name(&location))?.sets,
+        _ if search.has_local_rates() => match search.sets_of_zip(location.zip().ok_or(Unknown::RateMissing)?) {
             sets if sets.is_empty() => {
-                let matches = search.by_boundaries(&location)?;
+                let matches = whole(search.by_boundaries(&location))?;
                 [matches.sets, matches.around].concat()
             }
             sets => sets,
@@ -57,9 +86,9 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Option<Range<'a>> {
     let candidates: Vec<Candidate<'a>> = sets.iter().map(|(set, hit)| Candidate::of(&search, set, *hit)).collect();
     let is_whole = |candidate: &Candidate<'_>| candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok();
     let rates = || candidates.iter().map(|candidate| candidate.known(GENERAL));
-    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole))?;
+    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole)).ok_or(Unknown::RateMissing)?;
     let coverage = coverage_of_day(&search, manifest);
-    Some(Range { min, max, as_of, coverage, search, candidates })
+    Ok(Range { min, max, as_of, coverage, search, candidates })
 }
 
 impl Range<'_> {

@@ -36,7 +36,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter { name: "street", kind: Kind::Text { min: 1, max: 120 }, description: "House number and street." },
     Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
-    Parameter { name: "state", kind: Kind::State, description: "Postal code of the state; another one is refused." },
+    Parameter { name: "state", kind: Kind::State, description: "The state, by postal code or name; another text is refused." },
     Parameter {
         name: "zip",
         kind: Kind::Form(TextForm { pattern: "^[0-9]{5}(-?[0-9]{4})?$", description: "a ZIP code of five digits, or nine such as `55103-1234`" }),
@@ -52,7 +52,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "origin_state",
         kind: Kind::State,
-        description: "State that the sale comes from, as a postal code; from within the state when absent. Another code is refused.",
+        description: "State that the sale comes from, by postal code or name; from within the state when absent. Another text is refused.",
     },
     Parameter { name: "category", kind: Kind::Word(CATEGORIES), description: "What is bought; general goods when absent. `food_drug` is answered as food." },
     RELEASE,

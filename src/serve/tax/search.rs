@@ -82,11 +82,13 @@ pub struct Matches<'a> {
     pub sets: Vec<(Jurisdictions, Option<Hit<'a>>)>,
     /// What lies around a city that a place is known by only as its mail is: outside of every city.
     pub around: Vec<(Jurisdictions, Option<Hit<'a>>)>,
+    /// Whether no list of places has the city's name: the place may lie in any of the sets, or in an area that no list names.
+    pub is_city_unlisted: bool,
 }
 
 impl<'a> Matches<'a> {
     fn of(level: Level, sets: Vec<(Jurisdictions, Option<Hit<'a>>)>) -> Self {
-        Self { level, sets, around: Vec::new() }
+        Self { level, sets, around: Vec::new(), is_city_unlisted: false }
     }
 }
 
@@ -244,19 +246,55 @@ impl<'a> Search<'a> {
         (!sets.is_empty()).then(|| Matches::of(level, sets))
     }
 
-    /// A named place; where the name has no record, the rest of its county.
+    /// A named place; where the name has no record, all areas of its county.
     fn by_place(&self, location: &Location) -> Option<Matches<'a>> {
-        let counties = self.counties(location);
+        let (counties, names) = (self.counties(location), self.places(location));
         let of_name = |name: &String| distinct(self.holding(self.all(|boundaries| boundaries.of_place(name, &counties))));
-        if let Some(sets) = self.places(location).iter().map(of_name).find(|sets| !sets.is_empty()) {
+        let rest = || self.holding(self.in_counties(&counties));
+        if let Some(sets) = names.iter().map(of_name).find(|sets| !sets.is_empty()) {
             // A city of an address is that of its mail, which is brought outside of the city too.
-            let rest =
-                || distinct(self.holding(self.in_counties(&counties))).into_iter().filter(|(set, _)| sets.iter().all(|(known, _)| known != set)).collect();
-            let around = if location.zip().is_some() { rest() } else { Vec::new() };
-            return Some(Matches { level: Level::Place, sets, around });
+            let other = || self.holding(self.places_of(&counties, |name| name == city_key(&location.address.city)));
+            let around = if location.zip().is_some() { distinct(rest().into_iter().chain(other())) } else { Vec::new() };
+            let around = around.into_iter().filter(|(set, _)| sets.iter().all(|(known, _)| known != set)).collect();
+            return Some(Matches { around, ..Matches::of(Level::Place, sets) });
         }
-        let sets = distinct(self.holding(self.in_counties(&counties)));
-        (!sets.is_empty()).then(|| Matches::of(Level::County, sets))
+        if self.method() != "places" || names.is_empty() {
+            let sets = distinct(rest());
+            return (!sets.is_empty()).then(|| Matches::of(Level::County, sets));
+        }
+        let sets = distinct(rest().into_iter().chain(self.holding(self.places_of(&counties, |_| true))));
+        // A county that is listed as one area has one rate, whatever the place is called.
+        let is_one_area = sets.len() == 1 && counties.iter().all(|county| self.has_rest(county));
+        (!sets.is_empty()).then(|| Matches { is_city_unlisted: !is_one_area, ..Matches::of(Level::County, sets) })
+    }
+
+    fn places_of(&self, counties: &[String], is_wanted: impl Fn(&str) -> bool) -> Vec<Hit<'a>> {
+        self.all(|boundaries| boundaries.places_of(counties).into_iter().filter(|(_, name)| is_wanted(name)).map(|(row, _)| row).collect::<Vec<u32>>())
+    }
+
+    /// Whether a list says what taxes in a county outside of its named places.
+    fn has_rest(&self, county: &String) -> bool {
+        !self.holding(self.in_counties(std::slice::from_ref(county))).is_empty()
+    }
+
+    /// What all of some sets have alike; only the state's tax where a part of their counties may be in none of them.
+    pub fn common(&self, location: &Location, sets: &[(Jurisdictions, Option<Hit<'a>>)]) -> Jurisdictions {
+        let counties = self.counties(location);
+        let is_whole = |county: &String| self.is_without_boundaries() || self.has_rest(county);
+        let Some(((first, _), others)) = sets.split_first().filter(|_| counties.iter().all(is_whole)) else { return Jurisdictions::state_only() };
+        let is_in_all = |is_in: &dyn Fn(&Jurisdictions) -> bool| others.iter().all(|(set, _)| is_in(set));
+        Jurisdictions {
+            has_state_tax: first.has_state_tax && is_in_all(&|set| set.has_state_tax),
+            county: first.county.clone().filter(|_| is_in_all(&|set| set.county == first.county)),
+            place: None,
+            special: first.special.iter().filter(|own| is_in_all(&|set| set.special.contains(own))).cloned().collect(),
+        }
+    }
+
+    /// The name of the city that a place is looked up by, as its address or ZIP code has it.
+    pub fn city_name<'l>(&'l self, location: &'l Location) -> &'l str {
+        let of_zip = self.zips.zip(location.zip_row).filter(|(zips, row)| !zips.city_names(*row).contains(&city_key(&location.address.city)));
+        of_zip.map_or(location.address.city.as_str(), |(zips, row)| zips.cities.at(row))
     }
 
     fn in_counties(&self, counties: &[String]) -> Vec<Hit<'a>> {
@@ -348,6 +386,12 @@ impl<'a> Search<'a> {
         fips.get(2..).map(str::to_owned)
     }
 
+    /// Whether any city of the state has a tax on the day.
+    fn taxes_in_cities(&self) -> bool {
+        let taxes = |rates: &Rates| rates.of_class(TaxClass::City).any(|row| rates.is_on(row, self.day) && rates.general(row, self.is_interstate) != Some(0));
+        self.state.rates.iter().any(taxes)
+    }
+
     fn taxes(&self, class: TaxClass, code: &str) -> bool {
         self.state.rates.iter().any(|rates| rates.on(class, code, self.day).next().is_some())
     }
@@ -370,7 +414,9 @@ impl<'a> Search<'a> {
             (Jurisdictions { has_state_tax: true, county, place: city.map(str::to_owned), special: Vec::new() }, None)
         };
         let sets = merged(counties.iter().map(set).collect());
-        Some(Matches::of(if city.is_some() { Level::Place } else { Level::County }, sets))
+        let has_name = |name: &String| self.state.rates.iter().any(|rates| rates.cities(name).next().is_some());
+        let is_city_unlisted = self.method() != "counties" && !names.is_empty() && !names.iter().any(has_name) && self.taxes_in_cities();
+        Some(Matches { is_city_unlisted, ..Matches::of(if city.is_some() { Level::Place } else { Level::County }, sets) })
     }
 }
 

@@ -28,9 +28,8 @@ impl Found<'_> {
             write_known(json.key("combined_rate"), first.and_then(|candidate| candidate.combined(goods).ok()));
             write_known(json.key("known_rate"), first.map(|candidate| candidate.known(goods)));
             for class in TaxClass::ALL {
-                // Where only the state's own rate is covered, what others levy is not known one by one.
-                let is_covered = self.coverage != "state_only" || class == TaxClass::State;
-                write_known(json.key(class.rate_name()), first.filter(|_| is_covered).and_then(|candidate| candidate.of_class(class, goods).ok()));
+                let rate = first.filter(|candidate| candidate.knows(class)).and_then(|candidate| candidate.of_class(class, goods).ok());
+                write_known(json.key(class.rate_name()), rate);
             }
             json.key("category").text(category.name());
             json.key("date").text(&terms.date.to_string());

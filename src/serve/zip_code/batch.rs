@@ -2,6 +2,7 @@
 
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS};
+use crate::http::batch::write_item;
 use crate::http::body::Body;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -11,7 +12,7 @@ use crate::json::Json;
 use pubdata_store::Scope;
 
 /// The most items of a batch.
-const MAX_ITEMS: usize = 100;
+const MAX_ITEMS: usize = crate::http::body::MAX_BATCH_ITEMS;
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "POST",
@@ -42,32 +43,13 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     call.charge(codes.len())?;
     let chosen = Chosen::of(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>()).as_deref());
-    let mut meta = describe(zips, &chosen);
     json.array(|json| {
-        for code in &codes {
-            let outcome = find(call, zips, code);
-            json.object(|json| {
-                json.key("input").text(code);
-                json.key("found").flag(outcome.is_ok());
-                match &outcome {
-                    Ok(record) => record.write(json.key("result"), &chosen),
-                    Err(_) => json.key("result").null(),
-                }
-                match &outcome {
-                    Ok(_) => json.key("error").null(),
-                    Err(problem) => problem.write_item(json.key("error"), call.service.public_url()),
-                }
-            });
-            if let Ok(record) = outcome {
-                record.note(&mut meta, &chosen);
-            }
+        for item in codes.iter().enumerate() {
+            let outcome = find(call, zips, item.1);
+            let mut of_item = Meta::default();
+            outcome.iter().for_each(|record| record.note(&mut of_item, &chosen));
+            write_item(json, call, item, &outcome, &of_item.notices, |json, record| record.write(json, &chosen));
         }
     });
-    let mut seen = Vec::new();
-    meta.notices.retain(|notice| {
-        let is_new = !seen.contains(notice);
-        seen.push(notice.clone());
-        is_new
-    });
-    Ok(meta)
+    Ok(describe(zips, &chosen))
 }

@@ -1,7 +1,7 @@
 //! Writes a ZIP code with the fields that the caller chose, and the records that they were made from.
 
 use crate::geo::area::{Area, AreaKind};
-use crate::geo::notices::{add_not_in_survey_notice, add_zcta_notice};
+use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
@@ -12,9 +12,9 @@ use crate::tax::range::{Range, range_of_zip};
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]
-pub const FIELDS: [&str; 21] = [
+pub const FIELDS: [&str; 22] = [
     "type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi",
-    "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax",
+    "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax", "sales_tax_null_reason",
 ];
 
 /// Which fields are answered.
@@ -46,7 +46,12 @@ impl<'a> Record<'a> {
     pub fn write(&self, json: &mut Json, chosen: &Chosen) {
         let (zips, row) = (self.zips, self.row);
         let area = self.area();
-        let range = if chosen.has("sales_tax") { range_of_zip(self.call, row) } else { None };
+        let is_range_needed = chosen.has("sales_tax") || chosen.has("sales_tax_null_reason");
+        let (range, unknown) = match is_range_needed.then(|| range_of_zip(self.call, row)) {
+            Some(Ok(range)) => (Some(range), None),
+            Some(Err(unknown)) => (None, Some(unknown.name())),
+            None => (None, None),
+        };
         json.object(|json| {
             json.key("input").text(self.input);
             json.key("zip").text(zips.codes.at(row));
@@ -88,6 +93,7 @@ impl<'a> Record<'a> {
             field("timezone_null_reason", &|json| json.optional_text(zips.time_zone_null_reasons.get(row)));
             field("demographics", &|json| self.write_demographics(json, area.as_ref()));
             field("sales_tax", &|json| write_range(json, range.as_ref()));
+            field("sales_tax_null_reason", &|json| json.optional_text(unknown));
             self.write_provenance(json.key("provenance"), chosen, area.as_ref(), range.as_ref());
         });
     }
@@ -105,8 +111,11 @@ impl<'a> Record<'a> {
         if chosen.has("demographics") || chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
             add_zcta_notice(meta);
         }
-        if chosen.has("demographics") && area.area.is_none() {
-            add_not_in_survey_notice(meta, area.code, area.table.vintage_year);
+        if chosen.has("demographics") {
+            add_not_fetched_notice(meta, area.table, &self.all_metrics());
+            if area.area.is_none() {
+                add_not_in_survey_notice(meta, area.code, area.table.vintage_year);
+            }
         }
     }
 
@@ -138,6 +147,10 @@ impl<'a> Record<'a> {
         });
     }
 
+    fn all_metrics(&self) -> Vec<usize> {
+        (0..Geo::of(self.call.release).metric_keys.len()).collect()
+    }
+
     fn write_demographics(&self, json: &mut Json, area: Option<&Area<'_>>) {
         let Some(area) = area else { return json.null() };
         json.object(|json| {
@@ -162,8 +175,7 @@ impl<'a> Record<'a> {
                 origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row));
             }
             if let Some(area) = area.filter(|area| area.area.is_some() && chosen.has("demographics")) {
-                let all: Vec<usize> = (0..Geo::of(self.call.release).metric_keys.len()).collect();
-                area.write_provenance(self.call.release, json, &all);
+                area.write_provenance(self.call.release, json, &self.all_metrics());
             }
             if let Some(range) = range {
                 range.write_provenance(json, manifest);

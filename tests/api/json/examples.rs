@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use pubdata_store::Manifest;
+use jiff::Timestamp;
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_core::ids::Digest;
+use pubdata_store::{Home, Keys, Manifest, Plans};
 use serde_json::Value;
 
 use super::COMMANDS;
@@ -249,11 +252,22 @@ fn new_list(told: &mut Told) {
 fn keys_and_settings(told: &mut Told) {
     let place = Place::new();
     let key = told.ask(&place, 0, &["keys", "create", "--name", "ann", "--scopes", "geo,sec", "--expires-in-days", "30"]);
+    let keys = Keys::open(&Home::open(&place.home()).unwrap());
+    keys.rotate(key["id"].as_str().unwrap(), &Digest::of(key["key"].as_str().unwrap().as_bytes()), 60, Timestamp::now()).unwrap();
+    let invitation = told.ask(&place, 0, &["keys", "invite", "--name", "bob", "--scopes", "geo", "--expires", "12h", "--key-expires-in-days", "90"]);
+    keys.redeem(&Digest::of(token_of(&invitation).as_bytes()), &Plans::load(&DeclarationFiles::built_in()).unwrap(), Timestamp::now()).unwrap();
+    let taken_back = told.ask(&place, 0, &["keys", "invite", "--name", "eve", "--scopes", "geo"]);
+    told.ask(&place, 0, &["keys", "revoke", taken_back["id"].as_str().unwrap()]);
     told.ask(&place, 0, &["keys", "list"]);
     told.ask(&place, 0, &["keys", "revoke", key["id"].as_str().unwrap()]);
     std::fs::write(place.home().join("pubdata.toml"), "pipelines = [\"census\"]\n[serve]\nbind = \"127.0.0.1:9000\"\n").unwrap();
     told.ask(&place, 0, &["settings"]);
     told.ask(&place, 0, &["settings", "--all"]);
+}
+
+/// The token of an invitation's link.
+fn token_of(invitation: &Value) -> &str {
+    invitation["link"].as_str().unwrap().split_once("?invite=").unwrap().1
 }
 
 fn mistakes(told: &mut Told) {

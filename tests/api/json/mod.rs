@@ -24,8 +24,9 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("follow", &["follow"]),
     ("import", &["import", "withdrawal"]),
     ("keys create", &["key"]),
+    ("keys invite", &["invitation"]),
     ("keys list", &["keys"]),
-    ("keys revoke", &["key"]),
+    ("keys revoke", &["key", "invitation"]),
     ("keys signing", &["signing_key"]),
     // Text for `man`.
     ("man", &[]),

@@ -137,7 +137,7 @@ async fn a_test_message_reaches_all_that_are_told_of_nights_and_runs_nothing() {
     assert!(errors[1].starts_with("the hook `no-such-program` cannot be started") && !errors[3].starts_with("done"), "{errors:?}");
     assert_eq!((errors[0], errors[2], some.stdout.contains(SECRET)), ("done", "done", false));
     let none = night.place.pubdata(&["run", "--test-message"]).expect(40);
-    assert!(none.stderr.contains("nobody is told how runs go"), "{}", none.stderr);
+    assert!(none.stderr.contains("no hook, webhook or heartbeat is set"), "{}", none.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

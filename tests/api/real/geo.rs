@@ -12,8 +12,8 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use pubdata_testing::{files_below, rows_below, shared_data};
 
-/// Value and margin in tenths, and whether a reason stands in place of the value.
-type Metrics = HashMap<String, (Option<i64>, Option<i64>, bool)>;
+/// Value, bound and margin in tenths, and whether a reason stands in place of the value.
+type Metrics = HashMap<String, (Option<i64>, Option<i64>, Option<i64>, bool)>;
 
 #[test]
 fn the_real_files_are_published_whole_and_figure_by_figure() {
@@ -47,11 +47,11 @@ fn the_real_files_are_published_whole_and_figure_by_figure() {
     for (metrics, vintage, areas) in [(&zctas, "2022", 33_772), (&zctas, "2023", 33_772), (&counties, "2022", 3_222), (&counties, "2023", 3_222)] {
         let of_vintage = || metrics.iter().filter(|(id, _)| id.split(':').nth(1) == Some(vintage));
         assert_eq!(of_vintage().count(), areas * 12, "{vintage}");
-        assert!(of_vintage().all(|(_, (value, _, has_reason))| value.is_some() != *has_reason), "each has a value or a reason");
+        assert!(of_vintage().all(|(_, (value, _, _, has_reason))| value.is_some() != *has_reason), "each has a value or a reason");
     }
-    assert_eq!(zctas["geo.zcta_metric:2023:90210:population"], (Some(196_520), Some(13_350), false));
-    assert_eq!(counties["geo.county_metric:2023:06037:median_household_income"], (Some(877_600), Some(4_630), false));
-    assert_eq!(counties["geo.county_metric:2022:06037:median_household_income"], (Some(834_110), Some(4_390), false));
+    assert_eq!(zctas["geo.zcta_metric:2023:90210:population"], (Some(196_520), None, Some(13_350), false));
+    assert_eq!(counties["geo.county_metric:2023:06037:median_household_income"], (Some(877_600), None, Some(4_630), false));
+    assert_eq!(counties["geo.county_metric:2022:06037:median_household_income"], (Some(834_110), None, Some(4_390), false));
     check_figures(&data.join("census/acs"), &zctas, &counties);
 }
 
@@ -99,7 +99,7 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
         let whole = count("B25003_001E");
         for (metric, part) in [("owner_occupied_share", "B25003_002E"), ("renter_occupied_share", "B25003_003E")] {
             let share = (whole > 0).then(|| (count(part) * 2_000 + whole) / (2 * whole));
-            assert_eq!(zctas[&format!("geo.zcta_metric:2023:{}:{metric}", row.code)], (share, None, whole == 0), "{} {metric}", row.code);
+            assert_eq!(zctas[&format!("geo.zcta_metric:2023:{}:{metric}", row.code)], (share, None, None, whole == 0), "{} {metric}", row.code);
         }
     }
     // Income and households of every county in both vintages, and of the ZCTAs of the sample.
@@ -121,7 +121,7 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
     for row in rows {
         for (metric, column) in [("high_school_attainment", "S1501_C02_014E"), ("bachelors_attainment", "S1501_C02_015E")] {
             let printed = if row[column] == "-" { None } else { Some(tenths(&row[column])) };
-            assert_eq!(zctas[&format!("geo.zcta_metric:2023:{}:{metric}", row.code)], (printed, None, printed.is_none()), "{} {metric}", row.code);
+            assert_eq!(zctas[&format!("geo.zcta_metric:2023:{}:{metric}", row.code)], (printed, None, None, printed.is_none()), "{} {metric}", row.code);
         }
     }
 }
@@ -129,12 +129,13 @@ fn check_figures(acs: &Path, zctas: &Metrics, counties: &Metrics) {
 /// Asserts that a record is the pair of cells that data.census.gov prints.
 #[track_caller]
 fn assert_same(metrics: &Metrics, record_id: &str, estimate: &str, moe: &str) {
-    let value = match estimate {
-        "-" | "N" | "(X)" | "null" => None,
-        bound => Some(tenths(bound.trim_end_matches(['+', '-']))),
+    let (value, bound) = match estimate {
+        "-" | "N" | "(X)" | "null" => (None, None),
+        open if open.ends_with(['+', '-']) => (None, Some(tenths(open.trim_end_matches(['+', '-'])))),
+        value => (Some(tenths(value)), None),
     };
     let moe = (!matches!(moe, "**" | "***" | "*****" | "N" | "(X)" | "null")).then(|| tenths(moe));
-    assert_eq!(metrics[record_id], (value, moe, value.is_none()), "{record_id}: {estimate} ± {moe:?}");
+    assert_eq!(metrics[record_id], (value, bound, moe, value.is_none()), "{record_id}: {estimate} ± {moe:?}");
 }
 
 /// Reads `1,234.5` in tenths.
@@ -181,13 +182,13 @@ fn download(path: &Path, prefix: &str) -> Vec<Row> {
     rows
 }
 
-/// Value, margin and whether there is a reason, of every record below a folder.
+/// Value, bound, margin and whether there is a reason, of every record below a folder.
 fn metrics(folder: &Path) -> Metrics {
     let mut metrics = HashMap::new();
     let is_part = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "parquet");
     for file in files_below(folder).into_iter().filter(is_part) {
         let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(std::fs::read(file).unwrap())).unwrap();
-        let mask = ProjectionMask::columns(builder.parquet_schema(), ["record_id", "value", "moe", "null_reason"]);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), ["record_id", "value", "bound", "moe", "null_reason"]);
         for batch in builder.with_projection(mask).build().unwrap() {
             let batch = batch.unwrap();
             let column = |name: &str| batch.column_by_name(name).unwrap();
@@ -196,7 +197,10 @@ fn metrics(folder: &Path) -> Metrics {
                 (!column(name).is_null(row)).then(|| tenths(&cells.value_as_string(row)))
             };
             for (row, record_id) in column("record_id").as_string::<i32>().iter().enumerate() {
-                metrics.insert(record_id.unwrap().to_owned(), (decimal("value", row), decimal("moe", row), !column("null_reason").is_null(row)));
+                metrics.insert(
+                    record_id.unwrap().to_owned(),
+                    (decimal("value", row), decimal("bound", row), decimal("moe", row), !column("null_reason").is_null(row)),
+                );
             }
         }
     }

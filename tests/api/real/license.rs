@@ -50,6 +50,11 @@ fn iso(us: &str) -> Value {
     if us.is_empty() { Value::Null } else { Value::from(format!("{}-{}-{}", &us[6..], &us[..2], &us[3..5])) }
 }
 
+/// Dollars as the number that is published.
+fn dollars(cell: &str) -> Value {
+    text(cell).as_str().map_or(Value::Null, |cell| cell.parse::<u64>().unwrap().into())
+}
+
 fn text(cell: &str) -> Value {
     if cell.is_empty() || cell == "-" { Value::Null } else { Value::from(cell) }
 }
@@ -132,7 +137,7 @@ fn california(data: &Path, licenses: &BTreeMap<String, Record>) {
         assert_eq!((&record["holder_name"], &record["issue_date"], &record["expiration_date"]), (&text(&row[2]), &iso(&row[13]), &iso(&row[15])), "{row:?}");
         assert_eq!(
             (&record["bond_surety"], &record["bond_amount"], &record["bond_cancelled_date"]),
-            (&text(&row[32]), &text(&row[36]), &iso(&row[35])),
+            (&text(&row[32]), &dollars(&row[36]), &iso(&row[35])),
             "{row:?}"
         );
         assert_eq!(

@@ -43,7 +43,11 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
 
 /// `0.0050` as the number that is published.
 fn number(cell: &str) -> Value {
-    if cell.is_empty() { Value::Null } else { json!(cell.parse::<f64>().unwrap()) }
+    let number: f64 = match cell {
+        "" => return Value::Null,
+        cell => cell.parse().unwrap(),
+    };
+    if number.fract() == 0.0 { json!(number as i64) } else { json!(number) }
 }
 
 fn day(cell: &str) -> Value {

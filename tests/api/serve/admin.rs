@@ -66,7 +66,7 @@ async fn only_keys_of_the_scope_are_told_and_no_answer_is_kept() {
         let answer = ask(&world, &admin, path).await;
         assert_eq!((answer.status.as_u16(), answer.header("cache-control"), answer.header("etag")), (200, "no-store", ""), "{path}");
         let changing = Request::post(path).header("x-api-key", &others).body(Body::empty()).unwrap();
-        let refused = if path == "/v1/admin/keys" { (403, "insufficient_permission") } else { (404, "route_not_found") };
+        let refused = if path == "/v1/admin/keys" { (403, "insufficient_permission") } else { (405, "method_not_allowed") };
         assert_eq!(world.send(changing).await.problem(), (refused.0, refused.1.to_owned()), "{path} is not changed by others");
     }
     assert_eq!(ask(&world, &admin, "/v1/geo-demographics/locations/90210").await.problem(), (403, "insufficient_permission".to_owned()));
@@ -85,6 +85,7 @@ async fn a_key_is_made_and_revoked_by_keys_of_the_scope() {
     for (field, value) in [
         ("scopes", serde_json::json!(["all"])),
         ("plan", "none such".into()),
+        ("plan", "anonymous".into()),
         ("expires_in_days", 0.into()),
         ("name", " ".into()),
         ("name", 5.into()),
@@ -118,7 +119,8 @@ async fn keys_are_listed_without_what_could_be_tried_in_their_place() {
         keys[1],
         json!({
             "key_id": created.entry.id, "name": "other", "scopes": ["geo"], "plan": "free", "is_valid": false,
-            "created_at": "2026-01-15T12:00:00Z", "expires_at": null, "revoked_at": "2026-01-15T12:00:00Z"
+            "created_at": "2026-01-15T12:00:00Z", "expires_at": null, "revoked_at": "2026-01-15T12:00:00Z", "rotated_at": null,
+            "previous_secret_valid_until": null
         })
     );
     assert_eq!((&keys[0]["is_valid"], &keys[0]["scopes"]), (&json!(true), &json!(["general", "geo", "sec", "stream", "admin"])));

@@ -35,10 +35,18 @@ async fn coverage_says_what_is_there_and_what_is_missing() {
         "source_versions": [{"source_id": "test.metrics_file", "source_version": "2018-2022"}, {"source_id": "test.metrics_file", "source_version": "2019-2023"}],
         "findings": [], "source_rows": [{"source_id": "test.metrics_file", "read": 128, "records": 118, "merged": 2, "quarantined": 4, "left_out": {"repeated": 4}}],
         "source_date": "2024-12-12", "published_at": "2026-01-10T01:00:00Z", "validation_status": "passed_with_warnings", "is_stale": false, "not_covered": contract.not_covered,
-        "partitions": [partition(2022, 0, json!([]), "2023-12-12"), partition(2023, 1, json!(["more rows than the ceiling"]), "2024-12-12")], "freshness": "stale"
+        "partitions": [partition(2022, 0, json!([]), "2023-12-12"), partition(2023, 1, json!(["more rows than the ceiling"]), "2024-12-12")], "freshness": "stale", "state": "stale"
     });
     assert_eq!(entry(&answer, "geo.zcta_metric"), &expected);
     assert_eq!(entry(&answer, "geo.school")["rows"], 33);
+    let has = |dataset_id: &str| answer["data"]["datasets"].as_array().unwrap().iter().any(|entry| entry["dataset_id"] == dataset_id);
+    let without: Vec<Value> = world
+        .contracts
+        .values()
+        .filter(|contract| contract.dataset_id.starts_with("geo.") && !has(&contract.dataset_id))
+        .map(|contract| json!({"dataset_id": contract.dataset_id, "title": contract.title}))
+        .collect();
+    assert_eq!(answer["data"]["without_records"], json!(without));
     assert_eq!(world.ok("/v1/geo-demographics/coverage").await["data"], answer["data"]);
 }
 
@@ -70,6 +78,21 @@ async fn a_list_says_how_many_people_it_reaches_and_all_lists_of_a_city_count_on
     assert_eq!(licenses["reach"]["population"], 340_110_988, "one of its lists is of the whole country");
     let texas = entry(&answer, "tax.state")["lists"].as_array().unwrap().iter().find(|list| list["list"] == "TX").unwrap().clone();
     assert_eq!(texas["reach"]["areas"][0]["name"], "Texas");
+}
+
+/// Washington's file of contractors has days from which licenses hold, and none of issue: the first is 1985-03-19.
+#[tokio::test]
+async fn a_list_says_from_which_day_it_is_whatever_its_publisher_calls_it() {
+    let served = Served::new().await;
+    let answer = served.ok("/v1/coverage").await;
+    let days = |dataset_id: &str, id: &str| {
+        let list = entry(&answer, dataset_id)["lists"].as_array().unwrap().iter().find(|list| list["list"] == id).unwrap_or_else(|| panic!("{id}"));
+        (list["first_date"].as_str().unwrap().to_owned(), list["records"].as_u64().unwrap(), list["gaps"].clone())
+    };
+    assert_eq!(days("license.license", "WA-lni"), ("1985-03-19".to_owned(), 11, json!(["no dates of issue"])));
+    assert_eq!(days("business.entity", "FL"), ("1999-01-02".to_owned(), 10, json!([])));
+    assert_eq!(days("business.entity", "IA"), ("1866-03-19".to_owned(), 7, json!(["no officers"])));
+    assert_eq!(days("business.entity", "NY").0, "1944-11-17");
 }
 
 /// Of two lists of which one loses the meaning of its statuses, only that one's answers say so.
@@ -121,6 +144,7 @@ async fn freshness_follows_age_cadence_and_failed_renewal() {
         releases.put_unrenewed("nightly", &Unrenewed::new(marks)).await.unwrap();
         assert_eq!(world.service.refresh().await.unwrap(), None);
         assert_eq!(of_counties().await, "stale");
+        assert_eq!(entry(&world.ok("/v1/coverage").await, "geo.county")["state"], "not_updated");
         assert_eq!(entry(&world.ok("/v1/coverage").await, "geo.county")["partitions"][0]["stale_reason"], reason);
         tags.insert(tag().await);
     }
@@ -167,14 +191,14 @@ async fn provenance_leads_from_a_record_to_the_bytes() {
     let part = manifest.datasets["geo.zcta_metric"].parts.iter().find(|part| part.path.contains("2023")).unwrap();
     let snapshot = super::home::snapshot(Some(2023));
     assert_eq!(data["part"], json!({"path": part.path, "rows": part.rows, "size_bytes": part.size_bytes, "sha256": part.sha256.to_string()}));
-    assert_eq!((&data["record"]["record_id"], &data["record"]["columns"]["value"]), (&json!("geo.zcta_metric:2023:90210:population"), &json!(19_652.0)));
+    assert_eq!((&data["record"]["record_id"], &data["record"]["columns"]["value"]), (&json!("geo.zcta_metric:2023:90210:population"), &json!(19_652)));
     let release = json!({"release_id": world.release_id.as_str(), "channel": "nightly", "published_at": "2026-01-10T01:00:00Z", "run_id": "run-1", "pubdata_version": "0.1.0"});
     assert_eq!(data["release"], release);
     assert_eq!((&data["build"]["task_id"], &data["build"]["pipeline_id"]), (&json!("test.metrics/vintage=2023"), &json!("test.metrics")));
     let sources = data["sources"].as_array().unwrap();
     assert_eq!(sources.len(), 2);
     let file = json!({
-        "sha256": snapshot.sha256.to_string(), "url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "redirected_through": ["https://files.publisher.example/a", "https://store.example/b"], "size_bytes": 1_000
+        "sha256": snapshot.sha256.to_string(), "url": snapshot.url, "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "mirror": null, "redirected_through": ["https://files.publisher.example/a", "https://store.example/b"], "size_bytes": 1_000
     });
     assert_eq!((&sources[0]["snapshot"], &sources[0]["member"], &sources[0]["length"]), (&file, &Value::Null, &json!(7)));
     assert_eq!(sources[1]["offset"].as_u64().unwrap(), sources[0]["offset"].as_u64().unwrap() + 100);
@@ -187,7 +211,8 @@ async fn every_record_id_of_an_answer_has_a_provenance() {
     for path in ["/v1/geo-demographics/locations/90210", "/v1/geo-demographics/counties/06037", "/v1/geo-demographics/locations/90210/schools?limit=2"] {
         collect_record_ids(&world.ok(path).await, &mut ids);
     }
-    assert_eq!(ids.len(), 14 + 14 + 3);
+    // Of a profile the area, its twelve metrics and the first of them, each with its provenance; of the schools the area and each school.
+    assert_eq!(ids.len(), 27 + 27 + 4);
     for id in ids {
         let answer = world.ok(&format!("/v1/provenance/{id}")).await;
         assert_eq!(answer["data"]["record"]["record_id"], id.as_str());

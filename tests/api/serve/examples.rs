@@ -1,7 +1,8 @@
 //! The worked examples of the OpenAPI document: real answers from the fixtures. `make bless` rewrites them; what changes from one
 //! run to the next (times, run and request ids, the dates of the files on this disk) is written as a constant.
 
-use pubdata_store::{Home, Releases};
+use pubdata_core::declared::DeclarationFiles;
+use pubdata_store::{Home, Keys, NewKey, Plans, Releases, Scope};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use crate::receipts::SealedPlace;
 use pubdata_testing::{Place, project};
 
 /// Operation and path; one with a request among [`requests`] is a POST.
-const EXAMPLES: [(&str, &str); 47] = [
+const EXAMPLES: [(&str, &str); 53] = [
     ("getReceipt", "/v1/receipts/geo.zcta_metric:2023:90210:population"),
     ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
@@ -28,7 +29,7 @@ const EXAMPLES: [(&str, &str); 47] = [
     ("getCompany", "/v1/sec/companies/320193"),
     ("getCompanyFilings", "/v1/sec/companies/320193/filings?form=10-K&limit=2"),
     ("getCompanyFinancials", "/v1/sec/companies/320193/financials?metric=revenue&fiscal_year_from=2010&fiscal_year_to=2010"),
-    ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2020&fiscal_year_to=2020"),
+    ("compareCompanies", "/v1/sec/financials/compare?metric=revenue&tickers=AAPL,NVDA&fiscal_year_from=2024&fiscal_year_to=2024"),
     ("getFinancialFrame", "/v1/sec/financials/frames/revenue?fiscal_year=2010&limit=2"),
     ("searchFilings", "/v1/filings/search?ticker=AAPL&form=10-K&limit=2"),
     ("getStatements", "/v1/financials/320193?statement=income&limit=1"),
@@ -47,6 +48,12 @@ const EXAMPLES: [(&str, &str); 47] = [
     ("calculateTax", "/v1/tax/calculate"),
     ("getTaxRates", "/v1/tax/batch"),
     ("getCoverage", "/v1/coverage"),
+    ("getMe", "/v1/me"),
+    ("rotateMyKey", "/v1/me/rotate"),
+    ("revokeMyKey", "/v1/me/revoke"),
+    ("listPlans", "/v1/plans"),
+    ("showInvitation", "/v1/invitations/show"),
+    ("redeemInvitation", "/v1/invitations/redeem"),
     ("createKey", "/v1/admin/keys"),
     ("revokeKey", "/v1/admin/keys/k0123456789ab/revoke"),
     ("getProvenance", "/v1/provenance/geo.zcta_metric:2023:90210:owner_occupied_share?include=bytes,replay"),
@@ -63,8 +70,10 @@ const EXAMPLES: [(&str, &str); 47] = [
 
 const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 const RELEASE: &str = "r00000000000000000000";
+/// In place of an invitation's token, as long as one.
+pub const NO_TOKEN: &str = "pi_0000000000000000000000000000000000000000000";
 
-const VOLATILE: [(&str, &str); 30] = [
+const VOLATILE: [(&str, &str); 33] = [
     ("manifest_sha256", HASH),
     ("records_root", HASH),
     ("root", HASH),
@@ -95,6 +104,9 @@ const VOLATILE: [(&str, &str); 30] = [
     ("created_at", "2026-08-05T07:00:00Z"),
     ("expires_at", "2027-08-05T07:00:00Z"),
     ("revoked_at", "2026-08-06T07:00:00Z"),
+    ("rotated_at", "2026-08-05T08:00:00Z"),
+    ("previous_secret_valid_until", "2026-08-05T09:00:00Z"),
+    ("since", "2026-08-05T07:00:00Z"),
     // Names the release it goes on in.
     ("next_cursor", "MXxyMDAwMDAwMDAwMDAwMDAwMDAwMDA"),
 ];
@@ -113,6 +125,7 @@ pub fn settle(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(settle),
+        Value::String(text) if text.starts_with("pi_") => *text = NO_TOKEN.to_owned(),
         Value::String(text) if text.starts_with("pd_") => *text = format!("pd_{}", "0".repeat(43)),
         // In paths, citations and versions.
         Value::String(text) => {
@@ -132,7 +145,7 @@ fn settle_hashes(path: &mut Value) {
 }
 
 /// Bodies by operation.
-fn requests() -> [(&'static str, Value); 5] {
+fn requests() -> [(&'static str, Value); 8] {
     let sale = json!({
         "to": {"zip": "55401"}, "from": {"state": "MN"}, "date": "2019-01-01", "shipping": 4.99,
         "line_items": [{"id": "chair", "quantity": 2, "unit_price": 49.95}, {"id": "bread", "unit_price": 3.49, "category": "food_drug"}],
@@ -141,6 +154,9 @@ fn requests() -> [(&'static str, Value); 5] {
         ("compareLocations", json!({"locations": ["90210", "95120"], "metrics": ["population", "median_household_income", "owner_occupied_share"]})),
         ("getZips", json!({"zips": ["90210", "99999"], "fields": ["city", "state", "county"]})),
         ("calculateTax", sale),
+        ("rotateMyKey", json!({"overlap_minutes": 60})),
+        ("showInvitation", json!({"token": NO_TOKEN})),
+        ("redeemInvitation", json!({"token": NO_TOKEN})),
         ("createKey", json!({"name": "nightly reports", "scopes": ["general", "geo"], "plan": "standard", "expires_in_days": 365})),
         ("getTaxRates", json!({"date": "2026-11-01", "addresses": [{"id": "a", "city": "Dallas", "state": "TX"}, {"id": "b", "zip": "55103"}]})),
     ]
@@ -170,12 +186,24 @@ async fn examples_of_the_openapi_document_are_real_answers() {
     // What code samples ask.
     examples.push(("requests".to_owned(), EXAMPLES.iter().map(|(operation, path)| (*operation, json!(path))).collect()));
     let (mut made, nothing) = (String::new(), json!({}));
+    // Whoever has the key that is shown, replaces its secret and revokes it.
+    let new = NewKey { name: "Ann's notebook".to_owned(), scopes: vec![Scope::General, Scope::Geo], plan: "standard".to_owned(), expires_at: None };
+    let plans = Plans::load(&DeclarationFiles::built_in()).unwrap();
+    let mut mine = Keys::open(&served.home).create(new, &plans, jiff::Timestamp::now()).unwrap().key;
+    let invited = json!({"token": served.invitation()});
     for (operation, path) in EXAMPLES {
         let body = requests.iter().find(|(known, _)| *known == operation).map(|(_, body)| body);
         // The key that was made before.
-        let body = if operation == "revokeKey" { Some(&nothing) } else { body };
+        let body = match operation {
+            "revokeKey" | "revokeMyKey" => Some(&nothing),
+            "showInvitation" | "redeemInvitation" => Some(&invited),
+            _ => body,
+        };
         let path = &path.replace("k0123456789ab", &made);
-        let answer = served.ask(path, body).await;
+        let answer = if path.starts_with("/v1/me") { served.ask_as(&mine, path, body).await } else { served.ask(path, body).await };
+        if operation == "rotateMyKey" {
+            answer.json()["data"]["key"].as_str().unwrap().clone_into(&mut mine);
+        }
         if operation == "createKey" {
             made = answer.json()["data"]["key_id"].as_str().unwrap().to_owned();
         }

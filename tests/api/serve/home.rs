@@ -135,6 +135,7 @@ pub fn snapshot(vintage_year: Option<i32>) -> Snapshot {
         fetched_at: "2026-01-02T00:00:00Z".to_owned(),
         redirected_through: vec!["https://files.publisher.example/a".to_owned(), "https://store.example/b".to_owned()],
         obtained: Obtained::ByProgram,
+        mirror: None,
     }
 }
 

@@ -118,7 +118,12 @@ impl<'a> Survey<'a> {
             match (others.as_slice(), value) {
                 ([_], Value::Null) if variants.len() == 2 => {}
                 ([other], _) if variants.len() == 2 => self.value(&format!("{at}/anyOf/{other}"), value, place),
-                _ => self.breaches.push(format!("{}: only a schema or null is understood", short(&at))),
+                // An object, or a text in its place.
+                ([object, text], _) if variants[*text]["type"] == "string" => {
+                    let variant = if value.is_string() { text } else { object };
+                    self.value(&format!("{at}/anyOf/{variant}"), value, place);
+                }
+                _ => self.breaches.push(format!("{}: only a schema, and null or a text, is understood", short(&at))),
             }
             return;
         }

@@ -9,7 +9,7 @@ use pubdata_core::contract::Contracts;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::pipeline::Declarations;
 use pubdata_serve::{Api, ServeSettings, Server};
-use pubdata_store::{Home, Keys, NewKey, Plans, Scope};
+use pubdata_store::{Home, Keys, NewInvitation, NewKey, Plans, Scope};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -54,6 +54,14 @@ impl Served {
         create_key(&self.place, &Plans::load(&DeclarationFiles::built_in()).unwrap(), scopes)
     }
 
+    /// The token of an invitation to a key for it.
+    pub fn invitation(&self) -> String {
+        let expires_at = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(1);
+        let name = "Ann's notebook".to_owned();
+        let new = NewInvitation { name, scopes: vec![Scope::General, Scope::Geo], plan: "free".to_owned(), expires_at, key_expires_in_days: Some(90) };
+        Keys::open(&self.home).invite(new, &Plans::load(&DeclarationFiles::built_in()).unwrap(), jiff::Timestamp::now()).unwrap().token
+    }
+
     /// Sends a request as it is.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
@@ -68,9 +76,14 @@ impl Served {
 
     /// Asks, with a body where there is one to send.
     pub async fn ask(&self, path: &str, body: Option<&Value>) -> Answer {
+        self.ask_as(&self.key, path, body).await
+    }
+
+    /// Asks with another key.
+    pub async fn ask_as(&self, key: &str, path: &str, body: Option<&Value>) -> Answer {
         let method = if body.is_some() { "POST" } else { "GET" };
         let request = Request::builder().method(method).uri(path);
-        let request = request.header("x-api-key", &self.key).header("content-type", "application/json");
+        let request = request.header("x-api-key", key).header("content-type", "application/json");
         let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
         self.send(request.body(body).unwrap()).await
     }

@@ -38,7 +38,7 @@ fn column(name: &str, physical: Physical, nullable: bool) -> Column {
         max: None,
         unit: None,
     };
-    Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new(), coded_from: None }
+    Column { name: name.to_owned(), type_name: name.to_owned(), column_type, nullable, description: String::new(), coded_from: None, derivation: None }
 }
 
 /// `test.place`, one folder per year, with a column of every physical type.
@@ -91,6 +91,7 @@ pub fn inputs(content: &str) -> Inputs {
         fetched_at: "2025-02-03T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
         obtained: Obtained::ByProgram,
+        mirror: None,
     };
     let mut inputs = Inputs::new(vec![snapshot("test.b"), snapshot("test.a")]);
     inputs.member_number(Some("places.csv"));

@@ -28,7 +28,7 @@ fn code_without_its_leading_zero_is_quarantined() {
 
 #[test]
 fn unknown_category_is_quarantined() {
-    let expected = "`null_reason` is `lost`, expected one of `insufficient_sample`, `not_applicable`, `suppressed`, `not_published`, `zero_universe`, `unknown_special_value`";
+    let expected = "`null_reason` is `lost`, expected one of `insufficient_sample`, `not_applicable`, `suppressed`, `not_published`, `zero_universe`, `open_ended_interval`, `unknown_special_value`";
     check(changed(|row| (row.value, row.null_reason) = (None, Some("lost".into()))), &[("unknown_category", expected)]);
     check(changed(|row| (row.value, row.null_reason) = (None, Some("suppressed".into()))), &[]);
 }

@@ -150,6 +150,7 @@ pub fn snapshot(source_id: &str) -> Snapshot {
         fetched_at: "2024-01-02T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
         obtained: Obtained::ByProgram,
+        mirror: None,
     }
 }
 

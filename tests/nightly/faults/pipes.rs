@@ -115,6 +115,21 @@ fn a_pipe_is_not_imported_and_the_home_is_free_meanwhile() {
     assert_eq!(ended(ground.command(&["import", SOURCE, pipe.to_str().unwrap()]), "import").status.code(), Some(40));
 }
 
+#[test]
+fn a_pipe_in_place_of_a_snapshot_is_counted_as_unreadable_and_not_as_hashed() {
+    let ground = Ground::new();
+    ground.keep();
+    let before = ground.pubdata(&["verify", "--json"]).expect(0).json()["verified"].clone();
+    // That of the release is among them.
+    pubdata_testing::files_below(&ground.home().join("snapshots")).iter().for_each(|snapshot| put_pipe(snapshot));
+    let answer = ground.pubdata(&["verify", "--json"]).expect(2).json()["verified"].clone();
+    assert_eq!((&before["snapshots"], &answer["snapshots"]), (&serde_json::json!(1), &serde_json::json!(0)));
+    let unreadable = answer["unreadable"].as_array().unwrap();
+    assert!(unreadable.len() == 1 && unreadable[0].as_str().unwrap().contains("cannot be read: what stands there is no file"), "{answer:#}");
+    assert_eq!(answer["missing"], serde_json::json!([]));
+    assert!(ground.pubdata(&["verify"]).expect(2).stdout.contains("; 1 unreadable"));
+}
+
 /// The next generation of the channel that a server follows.
 #[test]
 fn a_server_goes_on_beside_a_pipe_says_so_and_ends_when_it_is_told() {

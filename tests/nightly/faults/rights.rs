@@ -122,6 +122,21 @@ fn rights_that_are_lost_are_told_by_name_and_the_next_run_heals() {
     }
 }
 
+/// What a run would stop at, a person who looks is told of.
+#[test]
+fn status_reports_a_state_of_a_url_that_it_cannot_read_and_goes_on() {
+    let ground = Ground::new();
+    let state = pubdata_testing::files_below(&ground.home().join("state/urls")).remove(0);
+    let mode = state.metadata().unwrap().permissions().mode();
+    set_mode(&state, 0);
+    let status = bound(&ground, &["status", "--json"]);
+    set_mode(&state, mode);
+    let attention = status.expect(0).json()["attention"].clone();
+    let unreadable = attention.as_array().unwrap().iter().find(|need| need["what"] == "unreadable").unwrap_or_else(|| panic!("{attention:#}"));
+    let reason = unreadable["reason"].as_str().unwrap();
+    assert!(reason.contains(state.to_str().unwrap()) && reason.contains("ermission denied"), "{reason}");
+}
+
 /// A file where a folder should be, which no right helps against.
 #[test]
 fn a_file_where_a_folder_should_be_is_named() {

@@ -65,6 +65,22 @@ pub fn logged(ground: &Ground) -> String {
     std::fs::read_to_string(ground.path("log")).unwrap()
 }
 
+/// Whoever asks for warnings alone still has to know where the server is.
+#[test]
+fn a_server_says_its_address_whatever_is_logged() {
+    let ground = Ground::new();
+    let current = ground.current();
+    let quiet = |arguments: &[&str]| {
+        let mut command = ground.command(arguments);
+        command.env("PUBDATA_LOG", "warn");
+        command
+    };
+    let server = Served::start_as(&ground, quiet, File::create(ground.path("log")).unwrap());
+    until("it serves", || server.serves(&current));
+    assert!(logged(&ground).contains(&format!("http://{}", server.address)), "{}", logged(&ground));
+    assert!(!logged(&ground).contains("serving release"), "{}", logged(&ground));
+}
+
 /// Each kind of file, one after the other, under a server that goes on with what it has.
 #[test]
 fn a_server_that_runs_goes_on_with_the_old_release_whatever_is_damaged() {

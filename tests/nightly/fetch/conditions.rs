@@ -27,6 +27,7 @@ async fn a_first_fetch_keeps_the_bytes_and_what_was_said_of_them() {
         fetched_at: "2100-01-01T00:00:00Z".to_owned(),
         redirected_through: Vec::new(),
         obtained: Obtained::ByProgram,
+        mirror: None,
     };
     assert_eq!(snapshot, expected);
     assert_eq!(desk.stored(), [(format!("test.table/{}-table.dat", snapshot.sha256), table(50))]);

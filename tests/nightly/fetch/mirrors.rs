@@ -219,6 +219,19 @@ async fn a_mirror_of_samples_lifts_the_floor_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_snapshot_names_its_mirror_and_never_where_that_lies() {
+    let mut desk = Desk::new().await;
+    let folder = add_mirror(&mut desk, "mirror", &[(PLACE, b"of a folder without a name")]);
+    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.mirror.as_deref(), Some("mirror"));
+    write(&folder.join(".pubdata-mirror"), b"name = \"copies of a library\"");
+    write(&folder.join(PLACE), b"of a folder with a name");
+    assert_eq!(desk.fetch_new(&desk.request_url(URL)).await.mirror.as_deref(), Some("copies of a library"));
+    desk.settings.mirrors.clear();
+    desk.publisher.route("/table.dat", vec![Reply::file("of the publisher")]);
+    assert_eq!(desk.fetch_new(&desk.request_url(&desk.publisher.url("/table.dat"))).await.mirror, None);
+}
+
+#[tokio::test]
 async fn a_mirror_that_is_not_there_is_a_wrong_setting() {
     let mut desk = Desk::new().await;
     for (mirror, expected) in [

@@ -63,6 +63,19 @@ fn what_is_typed_wrong_is_told_with_what_may_be_meant() {
 }
 
 #[test]
+fn help_offers_home_and_store_only_to_commands_that_use_them() {
+    let place = Place::new();
+    for command in [&["verify-receipt"][..], &["keys", "signing"], &["schema"], &["completions"], &["man"]] {
+        let help = place.pubdata(&[command, &["--help"]].concat()).expect(0).stdout;
+        assert!(!help.contains("--home") && !help.contains("--store") && !help.contains("PUBDATA_HOME"), "{help}");
+    }
+    for command in [&["receipt"][..], &["keys", "list"], &["check"]] {
+        let help = place.pubdata(&[command, &["--help"]].concat()).expect(0).stdout;
+        assert!(help.contains("--home") && help.contains("--store"), "{help}");
+    }
+}
+
+#[test]
 fn a_channel_without_a_release_names_those_that_have_one() {
     let place = Place::new();
     place.run(&["permit.nola"]).expect(0);

@@ -29,6 +29,21 @@ fn run_with_threads(place: &Place, threads: &str, arguments: &[&str]) -> String 
     answer(&mut command).expect(0).release_id()
 }
 
+/// Names of mirrors decide no build, and their places are nobody's business.
+#[test]
+fn the_release_names_its_mirrors_and_has_the_same_id_whatever_they_are_called() {
+    let (one, other) = (Place::with(&["census.population"]), Place::with(&["census.population"]));
+    std::fs::write(other.mirror().join(".pubdata-mirror"), "sample = true\nname = \"copies of a library\"\n").unwrap();
+    for (place, name) in [(&one, "fixtures of pubdata"), (&other, "copies of a library")] {
+        place.run(&[]).expect(0);
+        let manifest = place.manifest();
+        let inputs = manifest["tasks"]["census.population"]["inputs"].as_array().unwrap();
+        assert!(!inputs.is_empty() && inputs.iter().all(|input| input["mirror"] == name), "{inputs:#?}");
+        assert!(!manifest.to_string().contains(place.mirror().to_str().unwrap()), "a place of this machine is in the release");
+    }
+    assert_eq!(one.current(), other.current());
+}
+
 #[test]
 fn threads_folders_times_and_the_order_of_sources_do_not_reach_the_release() {
     let first = Place::new();

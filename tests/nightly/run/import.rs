@@ -38,7 +38,7 @@ fn a_file_that_a_person_downloaded_is_published_and_traced_to_its_bytes() {
     let note = entry["note"].as_str().unwrap();
     assert!(entry["outcome"] == "imported" && note.starts_with(&format!("ada imported {SOURCE} as {URL} (sha256 ")), "{entry}");
     let status = desk.pubdata(&["status"]).expect(0).stdout;
-    assert!(status.contains("FETCHED BY A PERSON") && status.contains("2026-11-20") && status.contains("ada imported"), "{status}");
+    assert!(status.contains("MANUAL IMPORT") && status.contains("2026-11-20") && status.contains("ada imported"), "{status}");
 
     assert_eq!(desk.import(&[]).expect(0).json()["outcome"], "unchanged");
     assert_eq!(desk.input()["source_date"], "2026-11-20");

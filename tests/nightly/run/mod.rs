@@ -33,6 +33,7 @@ mod terminal;
 mod tolerance;
 mod trace;
 mod unknown_values;
+mod upstream;
 mod verify;
 mod views;
 mod why;

@@ -202,7 +202,7 @@ async fn a_new_filing_adds_values_and_new_stamps_change_none() {
         assert_ne!(record.1, before[id].1, "{id}");
     }
     let restated = &after["sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"].0;
-    assert_eq!((&restated["value"], &restated["change"]), (&"17146000000".into(), &"value".into()));
+    assert_eq!((&restated["value"], &restated["change"]), (&17_146_000_000_u64.into(), &"value".into()));
     let members = &diff.datasets["sec.archive_member"];
     assert_eq!(counts(members), [1, 0, 2, 0, REGISTRANTS as u64 - 3]);
 }

@@ -230,6 +230,34 @@ fn a_run_that_came_to_no_end_needs_a_person_and_is_the_first_thing_that_is_told(
     assert!(place.pubdata(&["status"]).expect(0).stdout.starts_with("nothing needs a person\n"));
 }
 
+/// The list of mold licenses is optional, and was never imported.
+#[test]
+fn status_lists_no_import_as_due_that_it_does_not_count() {
+    let place = Place::with(&["license.la_lslbc"]);
+    place.run(&[]);
+    let shown = place.pubdata(&["status"]).expect(0).stdout;
+    let row = shown.lines().find(|line| line.starts_with("license.la_lslbc_mold ")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(row.contains(" optional ") && !row.contains(" now "), "{row}");
+    let status = place.pubdata(&["status", "--json"]).expect(0).json();
+    assert!(status["attention"].as_array().unwrap().iter().all(|need| need["what"] != "import_due"), "{status:#}");
+    let states = status["release"]["datasets"].as_array().unwrap();
+    let needing = states.iter().filter(|dataset| dataset["state"] != "fresh").count();
+    let summary =
+        if needing == 0 { format!("All {} datasets are fresh.", states.len()) } else { format!("{needing} of {} datasets need attention.", states.len()) };
+    assert!(shown.contains(&format!("\n{summary}\n")), "{summary}: {shown}");
+}
+
+#[test]
+fn status_shows_what_to_do_about_a_finding_whole_and_with_its_command() {
+    let place = Place::with(&["business.ct_sots"]);
+    place.run(&[]).expect(10);
+    let shown = place.pubdata(&["status"]).expect(0).stdout;
+    assert!(shown.contains("declare the words whose meaning is certain in pipelines/business/ct_sots.toml\n"), "{shown}");
+    let home = place.home().display().to_string();
+    assert!(shown.contains(&format!("`pubdata --home {home} probe business.ct_sots --write declarations`")), "{shown}");
+    assert!(shown.contains(&format!("`pubdata --home {home} run --declarations declarations`")), "{shown}");
+}
+
 #[test]
 fn what_cannot_be_meant_is_refused_before_anybody_is_asked() {
     let place = Place::published();

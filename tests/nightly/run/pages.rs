@@ -167,7 +167,7 @@ async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
     says(&site.run().await, "the publisher has no such file");
     site.publish(56);
     std::fs::remove_file(site.page(40)).unwrap();
-    says(&site.run().await, "offset=40 is not there, and the one before it is full");
+    says(&site.run().await, "offset=40 is missing, and the one before it is full");
     site.write_page(20, &site.rows[..20]);
     says(&site.run().await, "offset=20 is the one before it once more");
 

@@ -370,7 +370,7 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
     machines.ask("driver", &["keys", "signing", "--name", "forged.example/1", "--output", key.to_str().unwrap()]).expect(0);
     let plan = machines.plan();
     machines.work("executor", &plan);
-    let edits: [(&str, &str, Edit); 21] = [
+    let edits: [(&str, &str, Edit); 22] = [
         ("permit.nola", "have the path", |receipt| receipt["outcome"]["built"]["parts"][0]["part"]["path"] = "manifest.json".into()),
         ("permit.nola", "does not produce", |receipt| receipt["outcome"]["built"]["parts"][0]["dataset_id"] = "geo.population".into()),
         ("permit.nola", "it has no part of permit.permit", |receipt| receipt["outcome"]["built"]["parts"] = json!([])),
@@ -394,6 +394,7 @@ fn a_receipt_that_says_what_its_parts_do_not_show_is_refused() {
         }),
         ("permit.nola", "have the words", |receipt| part_of(receipt, "permit.permit")["report"]["words"] = json!({})),
         ("permit.nola", "without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = json!(["record_id"])),
+        ("permit.nola", "does not list the columns without a value", |receipt| part_of(receipt, "permit.permit")["report"]["empty_columns"] = Value::Null),
         ("permit.nola", "rows, and", |receipt| part_of(receipt, "permit.permit")["rows"] = json!(1)),
         ("permit.nola", "bytes, and", |receipt| part_of(receipt, "permit.permit")["size_bytes"] = json!(1)),
         ("permit.nola", "another task", |receipt| part_of(receipt, "permit.permit")["task_id"] = "permit.austin".into()),
@@ -447,11 +448,11 @@ fn limits_are_judged_by_the_commit_whatever_a_receipt_says() {
     let newest = done.iter().filter(|path| path.ends_with("unit.json")).max_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap()).unwrap();
     let mut receipt: Value = serde_json::from_slice(&std::fs::read(newest).unwrap()).unwrap();
     let part = part_of(&mut receipt, "geo.school");
-    let (id, bytes) = first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
+    let (id, empty_columns, bytes) = first_row(&newest.with_file_name(format!("{}.parquet", part["sha256"].as_str().unwrap())));
     let sha256 = pubdata_core::ids::Digest::of(&bytes).to_string();
     std::fs::write(newest.with_file_name(format!("{sha256}.parquet")), &bytes).unwrap();
     (part["rows"], part["size_bytes"], part["sha256"]) = (json!(1), json!(bytes.len()), json!(sha256));
-    (part["key_range"], part["report"]["warnings"], part["report"]["empty_columns"]) = (json!([id, id]), json!({}), Value::Null);
+    (part["key_range"], part["report"]["warnings"], part["report"]["empty_columns"]) = (json!([id, id]), json!({}), json!(empty_columns));
     for rows in receipt["outcome"]["built"]["unit"]["rows"].as_object_mut().unwrap().values_mut() {
         (rows["records"], rows["merged"]) = (json!(1), json!(0));
     }
@@ -462,9 +463,9 @@ fn limits_are_judged_by_the_commit_whatever_a_receipt_says() {
     assert_eq!(machines.releases(), before);
 }
 
-/// A part with the first row alone of another one that has no warning, and the row's id.
-fn first_row(path: &std::path::Path) -> (String, Vec<u8>) {
-    use arrow::array::AsArray;
+/// A part with the first row alone of another one that has no warning, the row's id, and its columns without a value.
+fn first_row(path: &std::path::Path) -> (String, Vec<String>, Vec<u8>) {
+    use arrow::array::{Array, AsArray};
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(std::fs::read(path).unwrap())).unwrap();
@@ -475,7 +476,10 @@ fn first_row(path: &std::path::Path) -> (String, Vec<u8>) {
     let mut writer = ArrowWriter::try_new(Vec::new(), row.schema(), None).unwrap();
     writer.write(&row).unwrap();
     footer.into_iter().filter(|pair| pair.key != "ARROW:schema").for_each(|pair| writer.append_key_value_metadata(pair));
-    (row.column_by_name("record_id").unwrap().as_string::<i32>().value(0).to_owned(), writer.into_inner().unwrap())
+    let schema = row.schema();
+    let columns = schema.fields().iter().zip(row.columns()).filter(|(_, values)| values.null_count() == 1);
+    let empty_columns = columns.map(|(field, _)| field.name().clone()).collect();
+    (row.column_by_name("record_id").unwrap().as_string::<i32>().value(0).to_owned(), empty_columns, writer.into_inner().unwrap())
 }
 
 fn of_dataset<'r>(receipt: &'r mut Value, dataset_id: &str) -> &'r mut Value {

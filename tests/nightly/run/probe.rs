@@ -118,6 +118,24 @@ fn a_new_column_is_a_finding_and_is_suggested_to_be_ignored() {
     run_with_suggestions(&place, SEATTLE).expect(0);
 }
 
+/// Of each file two rows are sampled. The relationship file, which the Gazetteer is compared with, is read whole.
+#[test]
+fn samples_of_joined_files_do_not_judge_which_of_their_rows_belong_together() {
+    let place = Place::with(&["census"]);
+    let widened = |delimiter: char| move |text: String| text.lines().map(|line| format!("{}{delimiter}ADDED\n", line.trim_end())).collect::<String>();
+    place.edit_member("2025_Gaz_zcta_national.zip", |text| widened(if text.contains('|') { '|' } else { '\t' })(text));
+    place.edit("acsdt5y2023-b19013.dat", widened('|'));
+    for task_id in ["census.gazetteer", super::ACS_2023] {
+        let probed = probe(&place, &[task_id.split('/').next().unwrap(), "--sample", "2"]).expect(10);
+        let tasks = probed.json()["tasks"].as_array().unwrap().clone();
+        let task = tasks.iter().find(|task| task["task_id"] == task_id).unwrap();
+        assert_eq!((&task["outcome"], &task["would"]), (&"built".into(), &"publish_with_findings".into()), "{task:#}");
+        assert!(task["not_sampled"].as_str().unwrap().contains("joined"), "{task:#}");
+    }
+    let run = place.run(&[]).expect(10);
+    assert_eq!(["census.gazetteer", super::ACS_2023].map(|task_id| run.task(task_id)["outcome"].clone()), ["built", "built"], "{run:#?}");
+}
+
 #[test]
 fn what_is_written_is_every_declaration_with_the_changed_lines_only() {
     let place = Place::new();

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::ACS_2023;
-use pubdata_testing::{Place, folders, project};
+use pubdata_testing::{Place, answer, folders, project};
 
 /// State and reasons of a task in a plan.
 fn planned(plan: &Value, task_id: &str) -> (String, String) {
@@ -67,6 +67,13 @@ fn a_selector_that_selects_nothing_is_refused() {
         let answer = place.run(&["nces", selector]).expect(40);
         assert!(answer.stderr.contains(&format!("`{selector}` selects nothing")) && answer.stderr.contains("census.acs5"), "{answer:#?}");
     }
+    let answer = place.run(&["austin"]).expect(40);
+    assert!(
+        answer.stderr.contains("did you mean `permit.austin` or `permit.austin_links`?") && answer.stderr.contains("pubdata plan --offline"),
+        "{answer:#?}"
+    );
+    let answer = place.run(&["nosuch"]).expect(40);
+    assert!(answer.stderr.len() < 500 && answer.stderr.contains("pubdata plan --offline"), "{answer:#?}");
     assert!(!place.home().exists(), "nothing was done for the selector that is known, and no folder made");
     let answer = place.run(&["nces.edge_geocode"]).expect(40);
     assert!(answer.stderr.contains("no tables of its own, its files are read by nces.ccd_directory"), "{answer:#?}");
@@ -81,6 +88,34 @@ fn who_only_looks_makes_no_home() {
         let answer = place.pubdata(looking).expect(40);
         assert!(answer.stderr.contains(&format!("there is no home at {}", place.home().display())) && answer.stderr.contains("PUBDATA_HOME"), "{answer:#?}");
         assert!(!place.home().exists(), "{looking:?}");
+    }
+    std::fs::create_dir(place.home()).unwrap();
+    for looking in [&["status"][..], &["releases", "list"], &["verify"], &["upgrade"], &["accept", "--list"]] {
+        let answer = place.pubdata(looking).expect(40);
+        assert!(answer.stderr.contains(&format!("{} is no home of pubdata", place.home().display())), "{answer:#?}");
+        assert_eq!(std::fs::read_dir(place.home()).unwrap().count(), 0, "{looking:?}");
+    }
+}
+
+#[test]
+fn a_run_says_that_it_makes_a_home() {
+    let place = Place::new();
+    let run = |place: &Place| {
+        let mirror = place.mirror().display().to_string();
+        answer(&mut place.command(&["run", "census.population", "--mirror", &mirror])).expect(0).stderr
+    };
+    let said = format!("there is no home at {} yet: it is made now", place.home().display());
+    assert!(run(&place).contains(&said));
+    assert!(!run(&place).contains(&said));
+}
+
+#[test]
+fn a_file_in_place_of_the_home_is_one_error_of_every_command() {
+    let place = Place::new();
+    std::fs::write(place.home(), "a file").unwrap();
+    for command in [&["status"][..], &["run"], &["settings"], &["keys", "list"], &["serve"], &["probe"], &["verify"], &["check"]] {
+        let answer = place.pubdata(command).expect(40);
+        assert!(answer.stderr.contains(&format!("--home {}: it is a file, and a home is a folder", place.home().display())), "{command:?}: {answer:#?}");
     }
 }
 

@@ -57,7 +57,7 @@ fn cells_and_member_names_of_publishers_are_shown_as_text() {
     let before = place.current();
     shown(&place, &[&["probe"][..], &mirror].concat());
     let run = told(&place, &[&["run"][..], &mirror].concat());
-    assert!(run.contains("2 members match `*.csv`"), "{run}");
+    assert!(run.contains("members match `*.csv`"), "{run}");
     assert!(run.contains("\u{1b}[32mpublished\u{1b}[0m"), "styles of ours are kept: {run}");
     told(&place, &[&["run", "--force", "--verbose"][..], &mirror].concat());
     for command in [&["plan"][..], &["fetch"]] {

@@ -20,7 +20,8 @@ ADVICE = {
     "invalid_api_key": "Check the key; it may be mistyped, expired or revoked.",
     "insufficient_permission": "Use a key with the scope that `detail` names.",
     "not_found": "Check the code; `detail` says why it may be missing.",
-    "route_not_found": "Check path and method against /v1/openapi.json.",
+    "route_not_found": "Check the path against /v1/openapi.json.",
+    "method_not_allowed": "Use one of the methods in `Allow`.",
     "coverage_unavailable": "Ask /v1/coverage what is published.",
     "rate_limited": "Wait for the seconds in `Retry-After`.",
     "internal_error": "Try again; if the error persists, report the request ID.",
@@ -90,7 +91,7 @@ class Operations:
 
         Businesses of state registries by name, registry number or registered agent.
 
-        Use it to find the legal entity behind a name. Spelling of legal forms, accents and punctuation do not matter; nothing is found by similarity alone. A state whose registry is not covered is refused with the list of those that are, so an empty answer means that no such business is published. `STATUS_IMPLIED` says where a list has active entities only.
+        Use it to find the legal entity behind a name. Spelling of legal forms, accents and punctuation do not matter. A name with a typing error in one word of five letters or more is found only when few names fit as written, ranks last and is marked `misspelled`; nothing is found by similarity of meaning or sound. A state whose registry is not covered is refused with the list of those that are, so an empty answer means that no such business is published. `STATUS_IMPLIED` says where a list has active entities only.
 
         Needs a key with the scope `general`.
         """
@@ -173,18 +174,18 @@ class Operations:
         """
         return self._document("/v1/datasets/{dataset_id}/croissant.json", {"dataset_id": dataset_id}, {"release": release, "as_of": as_of})
 
-    def search_filings(self, *, ticker: list[str] | None = None, cik: str | None = None, company: str | None = None, form: list[str] | None = None, form_type: list[str] | None = None, include_amendments: bool | None = None, filed_from: str | None = None, filed_to: str | None = None, date_from: str | None = None, date_to: str | None = None, period_from: str | None = None, period_to: str | None = None, items: list[str] | None = None, accession_number: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Filings]:
+    def search_filings(self, *, ticker: list[str] | None = None, cik: str | None = None, company: str | None = None, form: list[str] | None = None, form_type: list[str] | None = None, include_amendments: bool | None = None, filed_from: str | None = None, filed_to: str | None = None, period_from: str | None = None, period_to: str | None = None, items: list[str] | None = None, accession_number: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Filings]:
         """Filings by company, form and date.
 
         Filings of all forms by company, form and date, newest first.
 
-        Give a company (`ticker`, `cik` or `company`), or a form or a range of filing dates over all registrants. Items of current reports, periods and single accession numbers are found within a registrant. For filings as they appear, follow the stream at `/v1/stream`.
+        Give a company (`ticker`, `cik` or `company`), or a form or a range of filing dates over all registrants. Items of current reports, periods and single accession numbers are found within a registrant. Form types are spelled as EDGAR does: `10-K`, `DEF 14A`. For filings as they appear, follow the stream at `/v1/stream`.
 
         Needs a key with the scope `general`.
         """
-        return self._listing("/v1/filings/search", {}, {"ticker": ticker, "cik": cik, "company": company, "form": form, "form_type": form_type, "include_amendments": include_amendments, "filed_from": filed_from, "filed_to": filed_to, "date_from": date_from, "date_to": date_to, "period_from": period_from, "period_to": period_to, "items": items, "accession_number": accession_number, "limit": limit, "release": release, "as_of": as_of}, None)
+        return self._listing("/v1/filings/search", {}, {"ticker": ticker, "cik": cik, "company": company, "form": form, "form_type": form_type, "include_amendments": include_amendments, "filed_from": filed_from, "filed_to": filed_to, "period_from": period_from, "period_to": period_to, "items": items, "accession_number": accession_number, "limit": limit, "release": release, "as_of": as_of}, None)
 
-    def get_statements(self, cik: str, *, statement: types.GetStatementsStatement | None = None, period: types.PeriodType | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Statements]:
+    def get_statements(self, cik: str, *, statement: types.GetStatementsStatement | None = None, period: types.PeriodType | None = None, fiscal_year: int | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Statements]:
         """Financial statements of a company, as filed.
 
         Income statement, balance sheet and cash flow of a company, each as one filing states it.
@@ -193,9 +194,9 @@ class Operations:
 
         Needs a key with the scope `general`.
         """
-        return self._listing("/v1/financials/{cik}", {"cik": cik}, {"statement": statement, "period": period, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "limit": limit, "release": release, "as_of": as_of}, "statements")
+        return self._listing("/v1/financials/{cik}", {"cik": cik}, {"statement": statement, "period": period, "fiscal_year": fiscal_year, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "limit": limit, "release": release, "as_of": as_of}, "statements")
 
-    def get_county(self, fips: str, *, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
+    def get_county(self, fips: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
         """County profile.
 
         A county or its equivalent (parish, borough, municipio, planning region) in the form of a ZCTA's profile.
@@ -204,9 +205,9 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/counties/{fips}", {"fips": fips}, {"vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/counties/{fips}", {"fips": fips}, {"metric": metric, "metrics": metrics, "vintage": vintage, "release": release, "as_of": as_of})
 
-    def list_county_locations(self, fips: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.CountyLocations]:
+    def list_county_locations(self, fips: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.CountyLocations]:
         """ZCTAs of a county.
 
         The ZCTAs of a county, each with its metrics where `metric` asks for them.
@@ -215,7 +216,7 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._listing("/v1/geo-demographics/counties/{fips}/locations", {"fips": fips}, {"metric": metric, "vintage": vintage, "limit": limit, "release": release, "as_of": as_of}, "locations")
+        return self._listing("/v1/geo-demographics/counties/{fips}/locations", {"fips": fips}, {"metric": metric, "metrics": metrics, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "locations")
 
     def get_geographic_coverage(self, *, release: str | None = None, as_of: str | None = None) -> Answer[types.CoverageReport]:
         """What the geographic datasets cover.
@@ -224,35 +225,35 @@ class Operations:
 
         The same report as `/v1/coverage`, for the datasets of this family alone.
 
-        Needs a key with the scope `geo`.
+        Needs no key.
         """
         return self._answer("GET", "/v1/geo-demographics/coverage", {}, {"release": release, "as_of": as_of})
 
     def compare_locations(self, body: types.CompareRequest, *, release: str | None = None, as_of: str | None = None) -> Answer[types.Comparison]:
-        """Comparison of a ZCTA with others.
+        """Comparison of two ZCTAs.
 
-        A ZCTA and up to nineteen others, metric by metric, with each difference, its margin of error, and whether it is significant at 90 % by the Bureau's own test.
+        Two ZCTAs, metric by metric, with each difference, its margin of error, and whether it is significant at 90 % by the Bureau's own test.
 
-        Use it before saying that one place is richer, older or larger than another. The first area is compared with each of the others. `significant_at_90` is null, with a `reason`, where the test does not apply (`value_not_available`, `open_ended_median`, `both_controlled`, `no_published_moe`).
+        Use it before saying that one place is richer, older or larger than another. `significant_at_90` is null, with a `reason`, where the test does not apply (`value_not_available`, `open_ended_median`, `both_controlled`, `no_published_moe`, `moe_not_fetched`). `margin_basis` says what the margins of the test are: an estimate that is `controlled` counts as free of sampling error. For one metric of many areas use `/v1/geo-demographics/metrics/{metric}` with `areas`.
 
         Needs a key with the scope `geo`.
         """
         return self._answer("POST", "/v1/geo-demographics/locations/compare", {}, {"release": release, "as_of": as_of}, body)
 
-    def get_location(self, zcta: str, *, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
+    def get_location(self, zcta: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
         """ZCTA profile.
 
         A ZIP Code Tabulation Area (ZCTA) with its twelve survey metrics: the first thing to ask when you have five digits and want to know who lives there.
 
         Each metric carries its published 90 % margin of error, or says in `moe_status` why there is none. A metric that the Bureau suppressed is listed with a null `value` and a `null_reason`; it is never left out. The figures describe a whole five-year period, which `vintage` names.
 
-        Notices: `ZCTA_NOT_USPS_ZIP` on every answer (a ZCTA approximates a postal ZIP area and is not one), `PRIMARY_COUNTY_RULE`, `NOT_IN_SURVEY` where the area exists and the survey has no estimates for it. For a postal ZIP code, including post office boxes, ask `/v1/zip/{zip}`.
+        Notices: `ZCTA_NOT_USPS_ZIP` on every answer (a ZCTA approximates a postal ZIP area and is not one), `PRIMARY_COUNTY_RULE`, `NOT_IN_SURVEY` where the area exists and the survey has no estimates for it, `MOE_NOT_FETCHED` where the release has percentages without the margins that the Bureau publishes with a key. For a postal ZIP code, including post office boxes, ask `/v1/zip/{zip}`.
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}", {"zcta": zcta}, {"vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}", {"zcta": zcta}, {"metric": metric, "metrics": metrics, "vintage": vintage, "release": release, "as_of": as_of})
 
-    def get_demographics(self, zcta: str, *, metrics: list[types.MetricKey] | None = None, history: bool | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Demographics]:
+    def get_demographics(self, zcta: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, history: bool | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Demographics]:
         """ZCTA demographics.
 
         Chosen metrics of a ZCTA, and with `history=true` the same metrics in every published vintage.
@@ -261,7 +262,7 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}/demographics", {"zcta": zcta}, {"metrics": metrics, "history": history, "vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}/demographics", {"zcta": zcta}, {"metric": metric, "metrics": metrics, "history": history, "vintage": vintage, "release": release, "as_of": as_of})
 
     def get_schools(self, zcta: str, *, radius_mi: float | None = None, level: types.GeoSchoolLevel | None = None, charter: bool | None = None, virtual: bool | None = None, grade: types.GetSchoolsGrade | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Schools]:
         """Public schools near a ZCTA.
@@ -274,27 +275,47 @@ class Operations:
         """
         return self._listing("/v1/geo-demographics/locations/{zcta}/schools", {"zcta": zcta}, {"radius_mi": radius_mi, "level": level, "charter": charter, "virtual": virtual, "grade": grade, "limit": limit, "release": release, "as_of": as_of}, "schools")
 
-    def list_metric_areas(self, metric: str, *, geography_type: types.GeographyType | None = None, state: str | None = None, vintage: int | None = None, sort: types.ListMetricAreasSort | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.MetricAreas]:
+    def list_metric_areas(self, metric: str, *, geography_type: types.GeographyType | None = None, areas: list[str] | None = None, state: str | None = None, vintage: int | None = None, sort: types.ListMetricAreasSort | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.MetricAreas]:
         """One metric of all areas.
 
-        One metric of all ZCTAs or counties, ranked.
+        One metric of all ZCTAs or counties, or of those in `areas`, ranked.
 
-        Use it for maps and rankings. Areas with the same value share a rank; those without a value come last and have none. A rank says nothing about margins: two areas a few places apart are often no different, which `/v1/geo-demographics/locations/compare` tells. Paged by `cursor`; `format=csv` writes all of them.
+        Use it for maps and rankings. Areas with the same value share a rank; those without a value come last and have none. An open-ended median is ranked by its `bound`. A rank says nothing about margins: two areas a few places apart are often no different, which `/v1/geo-demographics/locations/compare` tells for two ZCTAs. Paged by `cursor`; `format=csv` writes all of them.
 
         Needs a key with the scope `geo`.
         """
-        return self._listing("/v1/geo-demographics/metrics/{metric}", {"metric": metric}, {"geography_type": geography_type, "state": state, "vintage": vintage, "sort": sort, "limit": limit, "release": release, "as_of": as_of}, "areas")
+        return self._listing("/v1/geo-demographics/metrics/{metric}", {"metric": metric}, {"geography_type": geography_type, "areas": areas, "state": state, "vintage": vintage, "sort": sort, "include": include, "limit": limit, "release": release, "as_of": as_of}, "areas")
 
-    def list_state_counties(self, state: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.StateCounties]:
+    def list_state_counties(self, state: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.StateCounties]:
         """Counties of a state.
 
         The counties of a state, each with its metrics where `metric` asks for them.
 
-        The state is its postal code. Paged by `cursor`; `format=csv` writes all of them.
+        The state is its postal code or name. Paged by `cursor`; `format=csv` writes all of them.
 
         Needs a key with the scope `geo`.
         """
-        return self._listing("/v1/geo-demographics/states/{state}/counties", {"state": state}, {"metric": metric, "vintage": vintage, "limit": limit, "release": release, "as_of": as_of}, "counties")
+        return self._listing("/v1/geo-demographics/states/{state}/counties", {"state": state}, {"metric": metric, "metrics": metrics, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "counties")
+
+    def redeem_invitation(self, body: types.InvitationRequest) -> Answer[types.CreatedKey]:
+        """Make the key of an invitation.
+
+        Makes the key that an invitation offers and shows it, only this once. An invitation makes one key: of several requests with the same token one succeeds, the others are 404 `not_found`.
+
+        Needs no key.
+        """
+        return self._answer("POST", "/v1/invitations/redeem", {}, {}, body)
+
+    def show_invitation(self, body: types.InvitationRequest) -> Answer[types.Invitation]:
+        """What an invitation offers.
+
+        What an invitation offers: the scopes, the plan and the expiry of the key that can be made with it. The invitation is not used up.
+
+        The token is in the body, not in the address, because addresses are logged. A token that is unknown, used, revoked or expired is 404 `not_found`.
+
+        Needs no key.
+        """
+        return self._answer("POST", "/v1/invitations/show", {}, {}, body)
 
     def search_licenses(self, *, name: str | None = None, state: list[str] | None = None, profession: list[types.LicenseProfession] | None = None, status: list[types.LicenseStatus] | None = None, city: str | None = None, zip: str | None = None, holder_type: types.PartyType | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Licenses]:
         """Licenses by name of a person or business.
@@ -318,6 +339,37 @@ class Operations:
         """
         return self._answer("GET", "/v1/license/verify", {}, {"number": number, "license_number": license_number, "state": state, "profession": profession, "name": name, "release": release, "as_of": as_of})
 
+    def get_me(self) -> Answer[types.Me]:
+        """Scopes, plan, limits and use of your key.
+
+        What the key that is sent may do and has done: its scopes, its plan with the plan's limits, when it expires, and the requests that this server has counted since it started. Never the secret. Without a key the response has the limits of requests without one.
+
+        The limits are those of `/v1/plans`; what is left of them right now is in the `RateLimit` header of every response.
+
+        A key is optional.
+        """
+        return self._answer("GET", "/v1/me", {}, {})
+
+    def revoke_my_key(self) -> Answer[types.Key]:
+        """Revoke your key.
+
+        Makes the key that is sent invalid for good, with all its secrets. Servers may accept it for up to a quarter of a second more.
+
+        Needs a key; it sees what its scopes allow.
+        """
+        return self._answer("POST", "/v1/me/revoke", {}, {})
+
+    def rotate_my_key(self, body: types.RotationRequest) -> Answer[types.CreatedKey]:
+        """Give your key a new secret.
+
+        Gives the key that is sent a new secret, shown only this once. Id, name, scopes, plan, expiry and use stay the same; both secrets share the limits of the plan.
+
+        The present secret is accepted for `overlap_minutes` more, so that programs can be changed one after the other; send 0 if it has leaked. Only the present secret can rotate a key, and a second rotation ends the first secret at once. The body is at least `{}`.
+
+        Needs a key; it sees what its scopes allow.
+        """
+        return self._answer("POST", "/v1/me/rotate", {}, {}, body)
+
     def search_permits(self, *, address: str | None = None, zip: str | None = None, city: str | None = None, state: str | None = None, jurisdiction: str | None = None, lat: float | None = None, lon: float | None = None, radius_mi: float | None = None, parcel: str | None = None, permit_number: str | None = None, type: list[types.PermitType] | None = None, work_class: types.PermitWorkClass | None = None, property_class: types.PermitPropertyClass | None = None, tags: list[str] | None = None, status: list[types.PermitStatus] | None = None, date_field: types.SearchPermitsDateField | None = None, date_from: str | None = None, date_to: str | None = None, contractor: str | None = None, contractor_license: str | None = None, min_value: float | None = None, max_value: float | None = None, q: str | None = None, sort: types.SearchPermitsSort | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Permits]:
         """Building permits of a place.
 
@@ -328,6 +380,15 @@ class Operations:
         Needs a key with the scope `general`.
         """
         return self._listing("/v1/permits/search", {}, {"address": address, "zip": zip, "city": city, "state": state, "jurisdiction": jurisdiction, "lat": lat, "lon": lon, "radius_mi": radius_mi, "parcel": parcel, "permit_number": permit_number, "type": type, "work_class": work_class, "property_class": property_class, "tags": tags, "status": status, "date_field": date_field, "date_from": date_from, "date_to": date_to, "contractor": contractor, "contractor_license": contractor_license, "min_value": min_value, "max_value": max_value, "q": q, "sort": sort, "limit": limit, "release": release, "as_of": as_of}, None)
+
+    def list_plans(self) -> Answer[types.PlanList]:
+        """The plans and their limits.
+
+        The plans that this server declares, with the rate, the burst and the other limits of each. `anonymous` is the plan of requests without a key.
+
+        Needs no key.
+        """
+        return self._answer("GET", "/v1/plans", {}, {})
 
     def find_property(self, *, address: str | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Property]:
         """A property and its permits, the address as a parameter.
@@ -352,7 +413,7 @@ class Operations:
     def get_provenance(self, record_id: str, *, include: list[types.GetProvenanceInclude] | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Chain]:
         """From a record to the publisher's bytes.
 
-        From a record to the publisher's bytes: which part of which release holds it, which run and code made it, and for every cell the file, its digest, and the range of bytes.
+        From a record to the publisher's bytes: which part of which release holds it, which run and code made it, and for every cell the file, its digest, and the range of bytes. `formula` and `derivations` say how a column comes from the source where the source does not state it.
 
         Take `record_id` from any answer. With the digest, the offset and the length, anybody can fetch the publisher's file and look at the same bytes. The key needs the scope of the record's family.
 
@@ -365,7 +426,7 @@ class Operations:
 
         A receipt of a record: the record in its canonical form, with the hashes that lead from it over its part, its dataset and its release to the signed checkpoint of the channel's log. Of an id that the release does not have: the neighbours between which it would be, in every part of the dataset that could hold it, and the parts beside these, which show that there are no others.
 
-        Use it to prove to somebody who trusts neither you nor this server what was published, or that something was not. `pubdata verify-receipt` and `clients/receipts/verify_receipt.py` check it with nothing but the key of the publisher's log.
+        Use it to prove to somebody who trusts neither you nor this server what was published, or that something was not. `pubdata verify-receipt` and `clients/receipts/verify_receipt.py` check it with nothing but the key of the publisher's log. A release has receipts once its publisher has sealed it with `pubdata seal`; until then the answer is 404 `coverage_unavailable`.
 
         Needs a key; it sees what its scopes allow.
         """
@@ -409,7 +470,7 @@ class Operations:
 
         What is different between two releases, and why: for each dataset the parts that came, went or changed, and for each task that changed whether its files, its declaration, its contracts or its code did.
 
-        Without `since` it compares with the release that the channel had before.
+        Without `since` it compares with the release that the channel had before. The first release of a channel has none before it: the answer is 404 `coverage_unavailable`.
 
         Needs no key.
         """
@@ -418,7 +479,7 @@ class Operations:
     def download_dataset(self, release_id: str, dataset_id: str) -> Answer[types.Download]:
         """A whole dataset: its parts, or one of them as Parquet, or all as CSV.
 
-        A whole dataset of a release. Without `format` it lists the parts with their addresses, digests, licence and credit line; `format=parquet` with `part` hands out one part as it is; `format=csv` writes all of them as one table.
+        A whole dataset of a release. Without `format` it lists the parts with their addresses, digests, licence and credit line; `format=parquet` with `part` hands out one part as it is; `format=csv`, or `Accept: text/csv`, writes all of them as one table.
 
         Parts are immutable, have their digest as `ETag`, and answer a `Range`, so that a transfer that broke off goes on. A CSV that ends early ends its connection with an error and never looks whole. For a single list within an answer use the `format=csv` of that endpoint.
 
@@ -468,40 +529,40 @@ class Operations:
 
         Needs a key with the scope `sec`.
         """
-        return self._listing("/v1/sec/companies/{cik}/filings", {"cik": cik}, {"form": form, "filed_from": filed_from, "filed_to": filed_to, "period_from": period_from, "period_to": period_to, "limit": limit, "release": release, "as_of": as_of}, None)
+        return self._listing("/v1/sec/companies/{cik}/filings", {"cik": cik}, {"form": form, "filed_from": filed_from, "filed_to": filed_to, "period_from": period_from, "period_to": period_to, "limit": limit, "release": release, "as_of": as_of}, "filings")
 
-    def get_company_financials(self, cik: str, *, metric: list[types.FinancialMetric] | None = None, period: types.PeriodType | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, include: types.GetCompanyFinancialsInclude | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Financials]:
+    def get_company_financials(self, cik: str, *, metric: list[types.FinancialMetric] | None = None, period: types.PeriodType | None = None, span: types.FinancialComparisonSpan | None = None, fiscal_year: int | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, include: types.GetCompanyFinancialsInclude | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Financials]:
         """Metrics of a company by fiscal period, as filed.
 
         The eight metrics of a company by fiscal period, as filed: nothing is estimated, added up or adjusted.
 
-        Every value names the filing that states it. `is_restated` says that a later report changed it, `first_reported` what was said at first, and `include=history` lists every version. For a study that must not look ahead, `known_at` answers with what had been filed by that day. There is no fourth quarter (`NO_FOURTH_QUARTER`): companies do not report one.
+        Every value names the filing that states it. `is_restated` says that a later report changed it, `first_reported` what was said at first, and `include=history` lists every version. For a study that must not look ahead, `known_at` answers with what had been filed by that day. There is no fourth quarter (`NO_FOURTH_QUARTER`): companies do not report one. Quarterly reports state figures of the quarter, of the year to date, or both: `is_ytd` tells them apart, and `span=quarter` or `span=ytd` selects one kind.
 
         Needs a key with the scope `sec`.
         """
-        return self._answer("GET", "/v1/sec/companies/{cik}/financials", {"cik": cik}, {"metric": metric, "period": period, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "include": include, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/sec/companies/{cik}/financials", {"cik": cik}, {"metric": metric, "period": period, "span": span, "fiscal_year": fiscal_year, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "include": include, "release": release, "as_of": as_of})
 
-    def compare_companies(self, *, metric: types.FinancialMetric | None = None, ciks: list[str] | None = None, tickers: list[str] | None = None, period: types.PeriodType | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.FinancialComparison]:
+    def compare_companies(self, *, metric: types.FinancialMetric | None = None, ciks: list[str] | None = None, tickers: list[str] | None = None, period: types.PeriodType | None = None, span: types.FinancialComparisonSpan | None = None, fiscal_year: int | None = None, fiscal_year_from: int | None = None, fiscal_year_to: int | None = None, known_at: str | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.FinancialComparison]:
         """One metric of several companies.
 
         One metric of 2 to 20 companies, fiscal period by fiscal period.
 
-        Companies are lined up by their own fiscal labels, not by dates: a fiscal year 2023 may end in January or in December, and `SPANS_DIFFER` says so. A missing period has the members of a reported one, null, with a reason. Give `ciks`, or `tickers` of today.
+        Companies are lined up by their own fiscal labels, not by dates: a fiscal year 2023 may end in January or in December. `SPANS_DIFFER` says that one company reported a quarter alone and another only the year to date; `span` selects one kind. A missing period has the members of a reported one, null, with a reason. Give `ciks`, or `tickers` of today.
 
         Needs a key with the scope `sec`.
         """
-        return self._answer("GET", "/v1/sec/financials/compare", {}, {"metric": metric, "ciks": ciks, "tickers": tickers, "period": period, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/sec/financials/compare", {}, {"metric": metric, "ciks": ciks, "tickers": tickers, "period": period, "span": span, "fiscal_year": fiscal_year, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "release": release, "as_of": as_of})
 
-    def get_financial_frame(self, metric: str, *, fiscal_year: int | None = None, period: types.PeriodType | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.FinancialFrame]:
+    def get_financial_frame(self, metric: str, *, fiscal_year: int | None = None, period: types.PeriodType | None = None, span: types.FinancialComparisonSpan | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.FinancialFrame]:
         """One metric of all companies for a fiscal year.
 
-        One metric of all companies for one fiscal year, as filed, with the filing of each value.
+        One metric of all companies for one fiscal year, as filed, with the filing and the provenance of each value.
 
         Use it for screens and comparisons across companies. Fiscal years are the companies' own labels and end in different months; `period_end` is what identifies a period. Paged by `cursor`; `format=csv` writes all of them.
 
         Needs a key with the scope `sec`.
         """
-        return self._listing("/v1/sec/financials/frames/{metric}", {"metric": metric}, {"fiscal_year": fiscal_year, "period": period, "limit": limit, "release": release, "as_of": as_of}, "values")
+        return self._listing("/v1/sec/financials/frames/{metric}", {"metric": metric}, {"fiscal_year": fiscal_year, "period": period, "span": span, "limit": limit, "release": release, "as_of": as_of}, "values")
 
     def get_snapshot(self, sha256: str) -> Answer[types.SnapshotReport]:
         """A publisher's file, and the releases that were made from it.
@@ -519,7 +580,7 @@ class Operations:
 
         Rates of up to 100 places on one day, each answered as by `/v1/tax/rate`.
 
-        Each address may have an `id` of yours, which comes back with its result. An address that cannot be answered fails alone. It costs one request for each address.
+        An address is an object, a ZIP code or a text on one line. An object may have an `id` of yours: each item repeats its address in `input`. An address that cannot be answered fails alone. It costs one request for each address.
 
         Needs a key with the scope `general`.
         """
@@ -530,7 +591,7 @@ class Operations:
 
         The tax of a sale to the cent: by line, by jurisdiction, and for the delivery charge.
 
-        Numbers are read exactly and rounded half a cent up, on each line or once on the invoice. Refunds reverse their sale to the cent. Where a part of the tax is not known the totals are null, `known_tax_amount` is what is known, and `unknown` says which amount depends on what. It is not tax advice (`NOT_TAX_ADVICE`).
+        `to` and `from` are objects, or a ZIP code or an address on one line. Numbers are read exactly and rounded half a cent up, on each line or once on the invoice. Refunds reverse their sale to the cent. Where a part of the tax is not known the totals are null, `known_tax_amount` is what is known, and `unknown` says which amount depends on what. It is not tax advice (`NOT_TAX_ADVICE`).
 
         Needs a key with the scope `general`.
         """
@@ -541,7 +602,7 @@ class Operations:
 
         The sales tax rate of a place on a day, with the part of each jurisdiction and the rule behind it.
 
-        Give an address for the exact rate where boundaries are published, a ZIP code where parts may differ (`SEVERAL_RATES`, with `alternatives`), or a city and state. A part that is not known is null with a reason, and then so is the whole: `known_rate` is the sum of the rest. `coverage.level` says how far a state is covered; nothing is ever answered with the state's rate alone as if it were all.
+        Give an address for the exact rate where boundaries are published, a ZIP code where parts may differ (`SEVERAL_RATES`, with `alternatives`), or a city and state. A city that the state's list lacks has no local rate (`city_not_listed`), and `alternatives` has the areas in which it may lie. A part that is not known is null with a reason, and then so is the whole: `known_rate` is the sum of the rest. `coverage.level` says how far a state is covered; nothing is ever answered with the state's rate alone as if it were all.
 
         Needs a key with the scope `general`.
         """
@@ -552,7 +613,7 @@ class Operations:
 
         Up to 100 ZIP codes in one request, each answered as by `/v1/zip/{zip}`.
 
-        Order and repeats are kept. A code that is not known fails alone: its item has `error` in place of `result`. It costs one request for each code.
+        Order and repeats are kept. A code that is not known fails alone: its item has `error` in place of `result`, and `input` and `index` say which it is. It costs one request for each code.
 
         Needs a key with the scope `general`.
         """

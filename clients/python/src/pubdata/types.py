@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+BoundType: TypeAlias = Literal["at_least", "at_most"]
+
 BuildCauseCause: TypeAlias = Literal["task_added", "task_removed", "source_changed", "declaration_changed", "contracts_changed", "code_changed", "sample_changed", "layout_evidence_changed", "date_changed", "inputs_changed", "became_stale", "became_fresh"]
 
 BusinessAddressRole: TypeAlias = Literal["principal", "mailing", "service_of_process", "agent"]
@@ -30,7 +32,9 @@ Companies: TypeAlias = "list[CompanyMatch]"
 
 CompanyNameMatchType: TypeAlias = Literal["cik", "ticker", "name", "name_without_suffix", "former_name", "name_prefix", "word_prefix", "misspelled"]
 
-ComparedMetricReason: TypeAlias = Literal["value_not_available", "open_ended_median", "both_controlled", "no_published_moe"]
+ComparedMetricMarginBasis: TypeAlias = Literal["published", "controlled"]
+
+ComparedMetricReason: TypeAlias = Literal["value_not_available", "open_ended_median", "both_controlled", "no_published_moe", "moe_not_fetched"]
 
 CroissantFieldDataType: TypeAlias = Literal["sc:Text", "cr:Int32", "cr:Int64", "cr:Float64", "sc:Boolean", "sc:Date", "sc:Float"]
 
@@ -39,6 +43,8 @@ CroissantFileType: TypeAlias = Literal["cr:FileObject", "cr:FileSet"]
 DatasetChangeChangedPartChange: TypeAlias = Literal["added", "removed", "changed"]
 
 DatasetColumnType: TypeAlias = Literal["string", "int32", "int64", "float64", "boolean", "date", "decimal", "string_list", "pointers"]
+
+DatasetCoverageState: TypeAlias = Literal["not_updated", "late", "expired", "stale", "findings", "fresh"]
 
 DatasetPartitionEvidenceKind: TypeAlias = Literal["file", "excerpt", "documented"]
 
@@ -52,9 +58,11 @@ DownloadDatasetFormat: TypeAlias = Literal["parquet", "csv"]
 
 Filings: TypeAlias = "list[Filing]"
 
+FinancialComparisonSpan: TypeAlias = Literal["quarter", "ytd"]
+
 FinancialMetric: TypeAlias = Literal["revenue", "net_income", "total_assets", "total_liabilities", "stockholders_equity", "operating_cash_flow", "eps_diluted", "shares_outstanding"]
 
-FinancialSeriesNullReason: TypeAlias = Literal["not_tagged", "multi_class", "other_unit", "not_a_10k_filer", "no_periodic_report", "unclassified_period", "stated_in_parts", "other_concept", "share_count_contradicted", "filed_not_in_archive", "no_xbrl_facts", "no_us_gaap_facts", "foreign_filer", "no_wanted_concept", "not_known_yet", "not_in_range"]
+FinancialSeriesNullReason: TypeAlias = Literal["not_tagged", "multi_class", "other_unit", "not_a_10k_filer", "no_periodic_report", "unclassified_period", "stated_in_parts", "other_concept", "share_count_contradicted", "filed_not_in_archive", "no_xbrl_facts", "no_us_gaap_facts", "foreign_filer", "no_wanted_concept", "not_known_yet", "not_in_range", "not_in_span"]
 
 FinancialUnit: TypeAlias = Literal["USD", "USD/shares", "shares"]
 
@@ -106,17 +114,19 @@ LicenseWorkersCompCoverage: TypeAlias = Literal["policy", "exempt", "none", "unk
 
 Licenses: TypeAlias = "list[LicenseMatch]"
 
+ListCountyLocationsInclude: TypeAlias = Literal["provenance"]
+
 ListMetricAreasSort: TypeAlias = Literal["value_desc", "value_asc", "id"]
 
 MetricKey: TypeAlias = Literal["population", "median_age", "households", "median_household_income", "median_home_value", "median_gross_rent", "owner_occupied_share", "renter_occupied_share", "high_school_attainment", "bachelors_attainment", "poverty_rate", "unemployment_rate"]
 
-MetricNullReason: TypeAlias = Literal["insufficient_sample", "not_applicable", "suppressed", "not_published", "zero_universe", "unknown_special_value", "not_in_survey", "quarantined"]
+MetricNullReason: TypeAlias = Literal["insufficient_sample", "not_applicable", "suppressed", "not_published", "zero_universe", "open_ended_interval", "unknown_special_value", "not_in_survey", "quarantined"]
 
 MetricUnit: TypeAlias = Literal["persons", "years", "households", "usd", "percent"]
 
 Metrics: TypeAlias = "dict[str, Metric]"
 
-MoeStatus: TypeAlias = Literal["published", "controlled", "not_published", "open_ended"]
+MoeStatus: TypeAlias = Literal["published", "controlled", "not_published", "not_fetched", "open_ended"]
 
 NameMatchType: TypeAlias = Literal["exact", "normalized", "prefix", "token", "misspelled", "former_name", "dba", "principal"]
 
@@ -152,15 +162,15 @@ PermitWorkClass: TypeAlias = Literal["new", "existing"]
 
 Permits: TypeAlias = "list[Permit]"
 
-ProblemCode: TypeAlias = Literal["invalid_parameter", "missing_parameter", "unknown_parameter", "invalid_cursor", "invalid_json", "batch_too_large", "ambiguous_identifier", "missing_api_key", "invalid_api_key", "insufficient_permission", "not_found", "route_not_found", "coverage_unavailable", "rate_limited", "internal_error", "busy"]
+ProblemCode: TypeAlias = Literal["invalid_parameter", "missing_parameter", "unknown_parameter", "invalid_cursor", "invalid_json", "batch_too_large", "ambiguous_identifier", "missing_api_key", "invalid_api_key", "insufficient_permission", "not_found", "route_not_found", "method_not_allowed", "coverage_unavailable", "rate_limited", "internal_error", "busy"]
 
 PropertyMatchQuality: TypeAlias = Literal["exact", "street_and_zip", "unit_ignored"]
 
 ReceiptRecord: TypeAlias = "dict[str, Any]"
 
-ReplayVerdict: TypeAlias = Literal["match", "mismatch", "not_possible"]
+RecordReferences: TypeAlias = "list[RecordReference]"
 
-Reports: TypeAlias = "list[Report]"
+ReplayVerdict: TypeAlias = Literal["match", "mismatch", "not_possible"]
 
 RestatementKind: TypeAlias = Literal["value", "concept", "split", "scale_error"]
 
@@ -185,6 +195,8 @@ SecStatementLineStatement: TypeAlias = Literal["income", "balance", "cash_flow"]
 SnapshotReportFileFor: TypeAlias = Literal["nobody", "keys", "administrators"]
 
 SourceBytesShown: TypeAlias = Literal["whole", "published", "withheld", "unavailable"]
+
+SourceTable: TypeAlias = "dict[str, ListedSource]"
 
 SourcingPlace: TypeAlias = Literal["destination", "origin"]
 
@@ -232,9 +244,11 @@ ZipCountyBasis: TypeAlias = Literal["land_area", "named_place"]
 
 ZipDemographics: TypeAlias = "dict[str, Any]"
 
-ZipField: TypeAlias = Literal["type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi", "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax"]
+ZipField: TypeAlias = Literal["type", "type_raw", "city", "other_cities", "state", "military_region", "state_name", "state_fips", "county", "counties", "lat", "lon", "coordinate_accuracy", "zcta", "land_area_sqmi", "water_area_sqmi", "timezone", "timezone_basis", "timezone_null_reason", "demographics", "sales_tax", "sales_tax_null_reason"]
 
 ZipSalesTaxCoverage: TypeAlias = Literal["full", "partial"]
+
+ZipSalesTaxNullReason: TypeAlias = Literal["local_rates_not_covered", "city_not_listed", "rate_not_published"]
 
 ZipTimezoneBasis: TypeAlias = Literal["county", "state"]
 
@@ -246,6 +260,8 @@ ZipZctaMatch: TypeAlias = Literal["same_code", "spatial_join", "none"]
 
 
 class AreaFigures(TypedDict):
+    bound: float | None
+    bound_type: BoundType | None
     moe: float | None
     moe_approximate: float | None
     moe_status: MoeStatus
@@ -416,6 +432,7 @@ Catalog = TypedDict(
 
 class Chain(TypedDict):
     build: ChainBuild
+    derivations: list[ChainDerivation]
     formula: str | None
     part: ChainPart
     record: ChainRecord
@@ -437,6 +454,11 @@ class ChainBuild(TypedDict):
     pipeline_id: str | None
     publisher: str | None
     task_id: str
+
+
+class ChainDerivation(TypedDict):
+    column: str
+    rule: str
 
 
 class ChainPart(TypedDict):
@@ -479,6 +501,7 @@ class ChainSource(TypedDict):
 class ChainSourceSnapshot(TypedDict):
     """The publisher's file as fetched. Members are null if the release does not list the file."""
     fetched_at: str | None
+    mirror: str | None
     obtained: ChainSourceSnapshotObtained | None
     redirected_through: list[str]
     sha256: str
@@ -591,7 +614,6 @@ class CompanyBusinessAddress(TypedDict):
 class CompanyFilings(TypedDict):
     """Numbers of periodic reports."""
     annual: ReportCount
-    missing: int
     quarterly: ReportCount
 
 
@@ -659,6 +681,7 @@ class CompareRequest(TypedDict):
 class ComparedMetric(TypedDict):
     difference: float | None
     difference_moe: float | None
+    margin_basis: ComparedMetricMarginBasis | None
     metric: MetricKey
     reason: ComparedMetricReason | None
     significant_at_90: bool | None
@@ -669,6 +692,8 @@ class ComparedMetric(TypedDict):
 
 
 class ComparedMetricValue(TypedDict):
+    bound: float | None
+    bound_type: BoundType | None
     id: str
     moe: float | None
     moe_approximate: float | None
@@ -774,7 +799,9 @@ class ContractorLinkingMethods(TypedDict):
 
 class CountyLocations(TypedDict):
     geography: Geography
+    geography_provenance: Provenance | None
     locations: list[CountyLocationsLocation]
+    provenance: NotRequired[SourceTable]
     vintage: Vintage
 
 
@@ -789,15 +816,22 @@ class CountyLocationsLocation(TypedDict):
     land_share: float | None
     metrics: ChosenFigures
     part_record_id: str | None
+    provenance: NotRequired[RecordReferences]
 
 
 class CoverageReport(TypedDict):
     datasets: list[DatasetCoverage]
+    without_records: list[CoverageReportWithoutRecord]
 
 
 class CoverageReportAnswer(TypedDict):
     data: CoverageReport
     meta: Meta
+
+
+class CoverageReportWithoutRecord(TypedDict):
+    dataset_id: str
+    title: str
 
 
 class CreatedKey(TypedDict):
@@ -808,7 +842,9 @@ class CreatedKey(TypedDict):
     key_id: str
     name: str
     plan: str
+    previous_secret_valid_until: str | None
     revoked_at: str | None
+    rotated_at: str | None
     scopes: list[Scope]
 
 
@@ -1015,6 +1051,7 @@ class DatasetCoverage(TypedDict):
     source_date: str | None
     source_rows: list[DatasetCoverageSourceRow]
     source_versions: list[DatasetCoverageSourceVersion]
+    state: DatasetCoverageState
     title: str | None
     validation_status: ValidationStatus
     vintages: list[Vintage]
@@ -1265,6 +1302,7 @@ DcatStandard = TypedDict(
 class Demographics(TypedDict):
     demographics: Metrics
     geography: Geography
+    geography_provenance: Provenance | None
     provenance: Provenance
     vintage: Vintage
 
@@ -1362,6 +1400,7 @@ class FinancialComparison(TypedDict):
     metric: FinancialMetric
     period_type: PeriodType
     periods: list[FinancialComparisonPeriod]
+    span: FinancialComparisonSpan | None
     unit: str
 
 
@@ -1386,6 +1425,7 @@ class FinancialFrame(TypedDict):
     fiscal_year: int
     metric: FinancialMetric
     period_type: PeriodType
+    span: FinancialComparisonSpan | None
     unit: str
     values: list[FinancialFrameValue]
 
@@ -1404,7 +1444,7 @@ class FinancialFrameValue(TypedDict):
     name: str | None
     period_end: str
     period_start: str | None
-    record_id: str
+    provenance: RecordProvenance
     unit: FinancialUnit
     value: float
 
@@ -1452,6 +1492,7 @@ class Financials(TypedDict):
     name: str | None
     period_type: PeriodType
     series: list[FinancialSeries]
+    span: FinancialComparisonSpan | None
 
 
 class FinancialsAnswer(TypedDict):
@@ -1519,14 +1560,22 @@ class InputChange(TypedDict):
     before: SourceFile | None
 
 
-class ItemProblem(TypedDict):
-    """Problem of one item of a batch: as that of a whole request, without `instance` and `request_id`."""
-    code: ProblemCode
-    detail: str
-    errors: list[FieldError]
-    status: int
-    title: str
-    type: str
+class Invitation(TypedDict):
+    expires_at: str
+    key_expires_in_days: int | None
+    limits: PlanLimits
+    name: str
+    plan: str
+    scopes: list[Scope]
+
+
+class InvitationAnswer(TypedDict):
+    data: Invitation
+    meta: Meta
+
+
+class InvitationRequest(TypedDict):
+    token: str
 
 
 class Key(TypedDict):
@@ -1536,7 +1585,9 @@ class Key(TypedDict):
     key_id: str
     name: str
     plan: str
+    previous_secret_valid_until: str | None
     revoked_at: str | None
+    rotated_at: str | None
     scopes: list[Scope]
 
 
@@ -1552,6 +1603,15 @@ class KeyList(TypedDict):
 class KeyListAnswer(TypedDict):
     data: KeyList
     meta: Meta
+
+
+class KeyUsage(TypedDict):
+    failed: int
+    last_request_at: str | None
+    rate_limited: int
+    refused: int
+    requests: int
+    since: str
 
 
 class KnownWords(TypedDict):
@@ -1685,6 +1745,29 @@ class LicensesAnswer(TypedDict):
     meta: Meta
 
 
+class ListedSource(TypedDict):
+    dataset_id: str
+    schema_version: str
+    source_date: str | None
+    source_id: str | None
+    source_mirror: str | None
+    source_url: str | None
+    source_version: str | None
+
+
+class Me(TypedDict):
+    key: Key | None
+    limits: PlanLimits
+    plan: str
+    secret_valid_until: str | None
+    usage: KeyUsage | None
+
+
+class MeAnswer(TypedDict):
+    data: Me
+    meta: Meta
+
+
 class Meta(TypedDict):
     coverage: NotRequired[MetaCoverage]
     datasets: list[MetaDataset]
@@ -1715,12 +1798,15 @@ class MetaRelease(TypedDict):
 
 
 class Metric(TypedDict):
+    bound: float | None
+    bound_type: BoundType | None
     history: NotRequired[list[PastFigures]]
     key: MetricKey
     moe: float | None
     moe_approximate: float | None
     moe_status: MoeStatus
     null_reason: MetricNullReason | None
+    provenance: NotRequired[Provenance]
     qualifier: str | None
     record_id: str | None
     source: Source | None
@@ -1734,6 +1820,7 @@ class MetricAreas(TypedDict):
     areas: list[MetricAreasArea]
     geography_type: GeographyType
     metric: MetricKey
+    provenance: NotRequired[SourceTable]
     unit: MetricUnit
     universe: str | None
     vintage: Vintage
@@ -1745,12 +1832,15 @@ class MetricAreasAnswer(TypedDict):
 
 
 class MetricAreasArea(TypedDict):
+    bound: float | None
+    bound_type: BoundType | None
     id: str
     moe: float | None
     moe_approximate: float | None
     moe_status: MoeStatus
     name: str
     null_reason: MetricNullReason | None
+    provenance: NotRequired[RecordReferences]
     qualifier: str | None
     rank: int | None
     record_id: str | None
@@ -1831,10 +1921,13 @@ class Page(TypedDict):
 
 
 class PastFigures(TypedDict):
+    bound: float | None
+    bound_type: BoundType | None
     moe: float | None
     moe_approximate: float | None
     moe_status: MoeStatus
     null_reason: MetricNullReason | None
+    provenance: Provenance | None
     qualifier: str | None
     record_id: str | None
     value: float | None
@@ -1982,6 +2075,29 @@ class PermitsAnswer(TypedDict):
     meta: Meta
 
 
+class PlanLimits(TypedDict):
+    batch_items: int
+    burst: int
+    page_records: int
+    requests_per_minute: int
+    stream_sockets: int
+
+
+class PlanList(TypedDict):
+    plans: list[PlanListPlan]
+
+
+class PlanListAnswer(TypedDict):
+    data: PlanList
+    meta: Meta
+
+
+class PlanListPlan(TypedDict):
+    is_for_keys: bool
+    limits: PlanLimits
+    plan: str
+
+
 class Problem(TypedDict):
     """RFC 9457 problem details. `code` is the contract; texts may change."""
     candidates: NotRequired[list[str]]
@@ -1997,6 +2113,7 @@ class Problem(TypedDict):
 
 class Profile(TypedDict):
     geography: Geography
+    geography_provenance: Provenance | None
     provenance: Provenance
     summary: Metrics
     vintage: Vintage
@@ -2054,6 +2171,7 @@ class Provenance(TypedDict):
     schema_version: str
     source_date: str | None
     source_id: str | None
+    source_mirror: str | None
     source_url: str | None
     source_version: str | None
     validation_status: ValidationStatus
@@ -2184,9 +2302,16 @@ class RecordProvenance(TypedDict):
     schema_version: str
     source_date: str | None
     source_id: str | None
+    source_mirror: str | None
     source_url: str | None
     source_version: str | None
     validation_status: SecFinancialValueValidationStatus
+
+
+class RecordReference(TypedDict):
+    record_id: str
+    source: str
+    validation_status: ValidationStatus
 
 
 class Release(TypedDict):
@@ -2271,23 +2396,6 @@ class ReplayDifference(TypedDict):
     detail: str | None
 
 
-class Report(TypedDict):
-    accepted_at: str | None
-    accession_number: str
-    evidence_url: str | None
-    file_number: str | None
-    filed_date: str
-    film_number: str | None
-    form: str
-    has_inline_xbrl: bool | None
-    has_xbrl: bool | None
-    is_amendment: bool
-    period_of_report: str | None
-    primary_document_url: str | None
-    provenance: RecordProvenance
-    size_bytes: int | None
-
-
 class ReportCount(TypedDict):
     count: int
     first_filed: str | None
@@ -2305,9 +2413,36 @@ class ReportedValue(TypedDict):
     value: float
 
 
+class Reports(TypedDict):
+    cik: str
+    filings: list[ReportsFiling]
+    name: str | None
+
+
 class ReportsAnswer(TypedDict):
     data: Reports
     meta: Meta
+
+
+class ReportsFiling(TypedDict):
+    accepted_at: str | None
+    accession_number: str
+    evidence_url: str | None
+    file_number: str | None
+    filed_date: str
+    film_number: str | None
+    form: str
+    has_inline_xbrl: bool | None
+    has_xbrl: bool | None
+    is_amendment: bool
+    period_of_report: str | None
+    primary_document_url: str | None
+    provenance: RecordProvenance
+    size_bytes: int | None
+
+
+class RotationRequest(TypedDict):
+    overlap_minutes: NotRequired[int | None]
 
 
 class SaleItem(TypedDict):
@@ -2363,6 +2498,7 @@ class SchoolGrades(TypedDict):
 
 class Schools(TypedDict):
     geography: Geography
+    geography_provenance: Provenance | None
     origin: SchoolsOrigin
     radius_mi: float
     school_year: str | None
@@ -2386,6 +2522,7 @@ class SnapshotReport(TypedDict):
     fetched_at: str
     file: SnapshotReportFile
     licence: str | None
+    mirror: str | None
     obtained: ChainSourceSnapshotObtained
     publisher: str | None
     redirected_through: list[str]
@@ -2466,6 +2603,7 @@ class SourceBytesHeader(TypedDict):
 class SourceFile(TypedDict):
     """A publisher's file that a build was made from."""
     fetched_at: str
+    mirror: str | None
     obtained: ChainSourceSnapshotObtained
     sha256: str
     size_bytes: int
@@ -2483,6 +2621,7 @@ class SourceFinding(TypedDict):
 
 class StateCounties(TypedDict):
     counties: list[StateCountiesCounty]
+    provenance: NotRequired[SourceTable]
     state_code: str
     vintage: Vintage
 
@@ -2495,6 +2634,7 @@ class StateCountiesAnswer(TypedDict):
 class StateCountiesCounty(TypedDict):
     geography: Geography
     metrics: ChosenFigures
+    provenance: NotRequired[RecordReferences]
 
 
 class StatementLine(TypedDict):
@@ -2621,25 +2761,7 @@ class TaxAddress(TypedDict):
     zip: NotRequired[str | None]
 
 
-class TaxBatchAnswer(TypedDict):
-    data: TaxBatch
-    meta: Meta
-
-
-class TaxBatchItem(TypedDict):
-    error: ItemProblem | None
-    found: bool
-    id: str | None
-    notices: list[Notice]
-    result: TaxRate | None
-
-
-class TaxBatchRequest(TypedDict):
-    addresses: list[TaxBatchRequestAddress]
-    date: NotRequired[str | None]
-
-
-class TaxBatchRequestAddress(TypedDict):
+class TaxBatchAddress(TypedDict):
     address: NotRequired[str | None]
     city: NotRequired[str | None]
     county_fips: NotRequired[str | None]
@@ -2648,6 +2770,25 @@ class TaxBatchRequestAddress(TypedDict):
     street: NotRequired[str | None]
     unincorporated: NotRequired[bool | None]
     zip: NotRequired[str | None]
+
+
+class TaxBatchAnswer(TypedDict):
+    data: TaxBatch
+    meta: Meta
+
+
+class TaxBatchItem(TypedDict):
+    error: Problem | None
+    found: bool
+    index: int
+    input: dict[str, str | float | bool | None] | str | float | bool | None
+    notices: list[Notice]
+    result: TaxRate | None
+
+
+class TaxBatchRequest(TypedDict):
+    addresses: list[TaxBatchAddress | str]
+    date: NotRequired[str | None]
 
 
 class TaxCalculation(TypedDict):
@@ -2691,13 +2832,13 @@ TaxCalculationRequest = TypedDict(
         "amount": "NotRequired[float | None]",
         "date": "NotRequired[str | None]",
         "exemption": "NotRequired[TaxCalculationRequestExemption | None]",
-        "from": "NotRequired[TaxAddress]",
+        "from": "NotRequired[TaxAddress | str]",
         "line_items": "NotRequired[list[SaleItem] | None]",
         "prices_include_tax": "NotRequired[bool | None]",
         "rounding": "NotRequired[TaxCalculationRequestRounding | None]",
         "shipping": "NotRequired[float | None]",
         "shipping_taxable": "NotRequired[bool | None]",
-        "to": "TaxAddress",
+        "to": "TaxAddress | str",
     },
 )
 
@@ -2942,6 +3083,7 @@ class Zip(TypedDict):
     other_cities: NotRequired[list[str]]
     provenance: list[Provenance]
     sales_tax: NotRequired[ZipSalesTax | None]
+    sales_tax_null_reason: NotRequired[ZipSalesTaxNullReason | None]
     state: NotRequired[str]
     state_fips: NotRequired[str | None]
     state_name: NotRequired[str | None]
@@ -2966,9 +3108,11 @@ class ZipBatchAnswer(TypedDict):
 
 
 class ZipBatchItem(TypedDict):
-    error: ItemProblem | None
+    error: Problem | None
     found: bool
+    index: int
     input: str
+    notices: list[Notice]
     result: Zip | None
 
 

@@ -19,7 +19,7 @@ use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::POINTERS;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;

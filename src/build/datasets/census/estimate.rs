@@ -34,10 +34,14 @@ pub(super) struct OpenEnded {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Reading {
     pub(super) value: Option<i64>,
+    /// Of a median in an open-ended interval.
+    pub(super) bound: Option<i64>,
+    /// `at_least` or `at_most`.
+    pub(super) bound_type: Option<&'static str>,
     pub(super) moe: Option<i64>,
     /// Margin of a share by the Bureau's formula for users.
     pub(super) moe_approximate: Option<i64>,
-    /// `published`, `controlled`, `not_published` or `open_ended`.
+    /// `published`, `controlled`, `not_published`, `not_fetched` or `open_ended`.
     pub(super) moe_status: &'static str,
     pub(super) qualifier: Option<String>,
     pub(super) null_reason: Option<&'static str>,
@@ -139,20 +143,19 @@ impl Cells {
     /// An estimate whose margin says that it lies in an open-ended interval: the bound and the phrase. A sentinel that is not
     /// declared is read by its last digit, as the Bureau makes them (…1 above, …9 below), with a warning.
     fn read_open_ended(&self, value: i64) -> Result<Reading, Unknown> {
-        let open =
-            |bound, phrase: String, warning| Reading { value: Some(bound), moe_status: "open_ended", qualifier: Some(phrase), warning, ..Reading::default() };
+        let warning = Some("undeclared_open_interval");
         match &self.open_ended {
-            Some(interval) if value == interval.high => Ok(open(interval.high_bound, interval.high_phrase.clone(), None)),
-            Some(interval) if value == interval.low => Ok(open(interval.low_bound, interval.low_phrase.clone(), None)),
+            Some(interval) if value == interval.high => Ok(Reading::open_ended("at_least", interval.high_bound, interval.high_phrase.clone())),
+            Some(interval) if value == interval.low => Ok(Reading::open_ended("at_most", interval.low_bound, interval.low_phrase.clone())),
             _ => match value % 100 {
-                10 => Ok(open(value - 10, format!("{} or more", grouped(value / 10 - 1)), Some("undeclared_open_interval"))),
-                90 => Ok(open(value + 10, format!("less than {}", grouped(value / 10 + 1)), Some("undeclared_open_interval"))),
+                10 => Ok(Reading { warning, ..Reading::open_ended("at_least", value - 10, format!("{} or more", grouped(value / 10 - 1))) }),
+                90 => Ok(Reading { warning, ..Reading::open_ended("at_most", value + 10, format!("less than {}", grouped(value / 10 + 1))) }),
                 _ => Err(Unknown(format!("the margin says that {} lies in an open-ended interval, but it is no sentinel", decimal(value)))),
             },
         }
     }
 
-    /// Reads counts that a share is computed from.
+    /// Reads counts that a share is computed from. The Bureau publishes margins of shares, but not in the files that have the counts.
     ///
     /// # Units
     /// Percent in tenths, half a tenth rounded up, by integer arithmetic: equal to the Bureau's published percentages.
@@ -160,20 +163,21 @@ impl Cells {
     /// # Errors
     /// As [`Cells::read`].
     pub(super) fn share<'t>(&self, parts: impl Iterator<Item = Option<&'t str>>, whole: Option<&str>) -> Result<Reading, Unknown> {
+        let null = |reason| Ok(Reading { moe_status: "not_fetched", ..Reading::null(reason) });
         let mut sum = 0;
         for part in parts {
             match self.count(part)? {
                 Ok(count) => sum += count,
-                Err(reason) => return Ok(Reading::null(reason)),
+                Err(reason) => return null(reason),
             }
         }
         let whole = match self.count(whole)? {
-            Ok(0) => return Ok(Reading::null("zero_universe")),
+            Ok(0) => return null("zero_universe"),
             Ok(whole) => whole,
-            Err(reason) => return Ok(Reading::null(reason)),
+            Err(reason) => return null(reason),
         };
         let tenths = (sum * 2_000 + whole) / (whole * 2);
-        Ok(Reading { value: Some(tenths), moe_status: "not_published", ..Reading::default() })
+        Ok(Reading { value: Some(tenths), moe_status: "not_fetched", ..Reading::default() })
     }
 
     /// The margin of error of a share, approximated from those of its parts and its whole: pairs of estimate and margin. None where one of them has no
@@ -241,6 +245,17 @@ impl Cells {
 impl Reading {
     pub(super) fn null(reason: &'static str) -> Self {
         Self { moe_status: "not_published", null_reason: Some(reason), ..Self::default() }
+    }
+
+    fn open_ended(bound_type: &'static str, bound: i64, phrase: String) -> Self {
+        Self {
+            bound: Some(bound),
+            bound_type: Some(bound_type),
+            moe_status: "open_ended",
+            qualifier: Some(phrase),
+            null_reason: Some("open_ended_interval"),
+            ..Self::default()
+        }
     }
 }
 
@@ -335,17 +350,20 @@ mod tests {
 
     #[test]
     fn open_ended_medians_carry_bound_and_phrase() {
-        let open = |value, phrase: &str, warning| Reading {
-            value: Some(value),
+        let open = |bound, bound_type, phrase: &str, warning| Reading {
+            value: None,
+            bound: Some(bound),
+            bound_type: Some(bound_type),
             moe_status: "open_ended",
             qualifier: Some(phrase.to_owned()),
+            null_reason: Some("open_ended_interval"),
             warning,
             ..Reading::default()
         };
-        assert_eq!(read("250001", "-333333333"), open(2_500_000, "250,000 or more", None));
-        assert_eq!(read("2499", "-333333333"), open(25_000, "less than 2,500", None));
-        assert_eq!(read("200001", "-333333333"), open(2_000_000, "200,000 or more", Some("undeclared_open_interval")));
-        assert_eq!(read("9999", "-333333333"), open(100_000, "less than 10,000", Some("undeclared_open_interval")));
+        assert_eq!(read("250001", "-333333333"), open(2_500_000, "at_least", "250,000 or more", None));
+        assert_eq!(read("2499", "-333333333"), open(25_000, "at_most", "less than 2,500", None));
+        assert_eq!(read("200001", "-333333333"), open(2_000_000, "at_least", "200,000 or more", Some("undeclared_open_interval")));
+        assert_eq!(read("9999", "-333333333"), open(100_000, "at_most", "less than 10,000", Some("undeclared_open_interval")));
         assert!(cells().read(Some("87760"), Some("-333333333")).is_err());
     }
 
@@ -360,14 +378,15 @@ mod tests {
     #[test]
     fn shares_round_half_up_to_a_tenth() {
         let share = |part: &str, whole: &str| cells().share([Some(part)].into_iter(), Some(whole)).unwrap();
-        let value = |tenths| Reading { value: Some(tenths), moe_status: "not_published", ..Reading::default() };
+        let value = |tenths| Reading { value: Some(tenths), moe_status: "not_fetched", ..Reading::default() };
+        let null = |reason| Reading { moe_status: "not_fetched", ..Reading::null(reason) };
         assert_eq!(share("1", "3"), value(333));
         assert_eq!(share("2", "3"), value(667));
         assert_eq!(share("1", "2000"), value(1), "0.05 rounds up");
         assert_eq!(share("0", "7"), value(0));
         assert_eq!(share("7", "7"), value(1000));
         assert_eq!(share("5748", "8025"), value(716), "90210, owner occupied, 2023");
-        assert_eq!(share("0", "0"), Reading::null("zero_universe"));
-        assert_eq!(share("-999999999", "7"), Reading::null("suppressed"));
+        assert_eq!(share("0", "0"), null("zero_universe"));
+        assert_eq!(share("-999999999", "7"), null("suppressed"));
     }
 }

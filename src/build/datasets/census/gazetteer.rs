@@ -29,7 +29,7 @@ struct Settings {
     states: BTreeMap<String, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 3, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let settings: Settings = settings(declaration)?;
@@ -128,7 +128,7 @@ fn build_geography(context: &Context<'_>, settings: &Settings) -> Result<Table> 
     let state_codes = states.iter().map(|state| state.and_then(|state| settings.states.get(state)));
     let columns = vec![
         codes.clone().with_name("zcta".into()).into_column(),
-        text_column("name", codes.iter().map(|code| Some(format!("ZCTA5 {}", code.unwrap_or_default())))),
+        text_column("name", codes.iter().map(|code| Some(format!("ZCTA {}", code.unwrap_or_default())))),
         text_column("primary_county_fips", fips.iter().copied()),
         text_column("primary_county_name", primary.iter().map(|primary| primary.and_then(|primary| primary.name.as_deref()))),
         Column::new("primary_county_land_share".into(), shares),

@@ -65,7 +65,7 @@ impl<'s> MetricSource<'s> {
             share: PublishedColumns::find(metric, published)?,
             universe,
             variables: metric.estimates().into_iter().chain(metric.denominator()).collect::<Vec<_>>().join(LIST_SEPARATOR),
-            moe_variable: metric.moe(),
+            moe_variable: metric.moe_variable(),
         })
     }
 
@@ -125,6 +125,7 @@ pub(super) struct MetricRows<'l> {
     /// Columns of which few texts differ, in the order of their names.
     few: [DictionaryTexts; FEW_COLUMNS.len()],
     value: Vec<Option<i64>>,
+    bound: Vec<Option<i64>>,
     moe: Vec<Option<i64>>,
     moe_approximate: Vec<Option<i64>>,
     is_derived: Vec<bool>,
@@ -139,8 +140,20 @@ pub(super) struct MetricRows<'l> {
 /// Most rows point to a row of their table, to their area's name and to their universe.
 const NUMBERS_OF_A_ROW: usize = 12;
 
-const FEW_COLUMNS: [&str; 11] =
-    ["metric", "unit", "moe_status", "qualifier", "null_reason", "universe", "table_id", "variables", "moe_variable", "warnings", "unknown_values"];
+const FEW_COLUMNS: [&str; 12] = [
+    "metric",
+    "unit",
+    "bound_type",
+    "moe_status",
+    "qualifier",
+    "null_reason",
+    "universe",
+    "table_id",
+    "variables",
+    "moe_variable",
+    "warnings",
+    "unknown_values",
+];
 
 impl<'l> MetricRows<'l> {
     /// With room for so many rows.
@@ -154,6 +167,7 @@ impl<'l> MetricRows<'l> {
             area_name: texts(),
             few: FEW_COLUMNS.map(|_| texts()),
             value: Vec::with_capacity(rows),
+            bound: Vec::with_capacity(rows),
             moe: Vec::with_capacity(rows),
             moe_approximate: Vec::with_capacity(rows),
             is_derived: Vec::with_capacity(rows),
@@ -176,18 +190,21 @@ impl<'l> MetricRows<'l> {
         let published = source.share.as_ref().and_then(|share| share.row(area));
         let share_pointer = published.map(|(_, _, pointer)| pointer);
         let share = metric.published.as_ref().filter(|_| share_pointer.is_some());
+        let is_derived = metric.denominator.is_some() && share.is_none();
         let mut unknown_values = String::new();
         let reading = source.read(area, published).unwrap_or_else(|unknown| {
             let place = share.map_or(&metric.table, |share| &share.table);
             let detail = format!("{place}: {}; declare what it means under settings.jam_values in pipelines/census/acs5.toml", unknown.0);
             self.issues.push(finding("unknown_special_value", Severity::Warning, dataset_id, &self.record_id, detail));
             unknown_values = source.cells_as_published(area, published);
-            Reading::null("unknown_special_value")
+            let moe_status = if is_derived { "not_fetched" } else { "not_published" };
+            Reading { moe_status, ..Reading::null("unknown_special_value") }
         });
         let table_universe = metric.universe.as_ref().unwrap_or(&source.universe.0);
         let cells = [
             Some(metric.key.as_str()),
             Some(&metric.unit),
+            reading.bound_type,
             Some(reading.moe_status),
             reading.qualifier.as_deref(),
             reading.null_reason,
@@ -206,9 +223,10 @@ impl<'l> MetricRows<'l> {
             column.push_option(cell);
         }
         self.value.push(reading.value);
+        self.bound.push(reading.bound);
         self.moe.push(reading.moe);
         self.moe_approximate.push(reading.moe_approximate);
-        self.is_derived.push(metric.denominator.is_some() && share.is_none());
+        self.is_derived.push(is_derived);
         for pointer in [table_pointer.as_slice(), name_pointer.unwrap_or_default(), &source.universe.1, share_pointer.unwrap_or_default()] {
             self.pointers.extend_from_slice(pointer);
         }
@@ -223,6 +241,7 @@ impl<'l> MetricRows<'l> {
         }
         columns.push(Column::new_scalar("vintage_year".into(), Scalar::from(self.vintage), height));
         columns.push(Column::new("value".into(), self.value));
+        columns.push(Column::new("bound".into(), self.bound));
         columns.push(Column::new("moe".into(), self.moe));
         columns.push(Column::new("moe_approximate".into(), self.moe_approximate));
         columns.push(Column::new("is_derived".into(), self.is_derived));

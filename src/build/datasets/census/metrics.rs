@@ -68,6 +68,11 @@ impl Metric {
         self.denominator.map_or_else(Vec::new, |whole| self.estimate.iter().chain([&whole]).map(|line| self.line('M', *line)).collect())
     }
 
+    /// What the record names as the variable of its margin: of a share those that the approximate one is computed from.
+    pub(super) fn moe_variable(&self) -> Option<String> {
+        self.moe().or_else(|| Some(self.share_margins().join(",")))
+    }
+
     pub(super) fn columns(&self) -> Vec<String> {
         self.estimates().into_iter().chain(self.denominator()).chain(self.moe()).chain(self.share_margins()).collect()
     }

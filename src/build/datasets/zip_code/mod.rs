@@ -35,7 +35,7 @@ struct Settings {
     time_zone: BTreeMap<char, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 5, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration).map(drop)
@@ -141,10 +141,16 @@ impl Subject<'_> {
         let by_land = primary(parts, &zcta_match).filter(|_| !is_military && !is_county_named).map(|part| part.fips.clone());
         // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
         let is_by_land = by_land.is_some();
-        let by_name = || self.sources.named_county(&state, place?.territory_county.as_deref()?);
+        let listed = place.and_then(|place| place.territory_county.as_deref()).filter(|_| named.is_none() && !is_by_land);
+        let post_office = self.crosswalk.map_or(city.as_str(), |crosswalk| &crosswalk.city);
+        let by_name = || self.sources.territory_county(&state, listed?, post_office, parts);
         let county = named.or(by_land).or_else(by_name).filter(|_| !is_military);
+        let listed = listed.filter(|listed| self.sources.named_county(&state, listed) != county);
+        if let Some(listed) = listed {
+            warnings.push(("county_conflict", format!("GeoNames lists the place under {listed}, in which the tabulation area has no part")));
+        }
         let is_county_named = county.is_some() && !is_by_land;
-        if is_by_land || (self.crosswalk.is_none() && zcta.is_some()) {
+        if is_by_land || listed.is_some() || (self.crosswalk.is_none() && zcta.is_some()) {
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
         }
         let county = county.map(|fips| {

@@ -93,6 +93,14 @@ impl Sources {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
     }
 
+    /// The county of a territory's ZIP code that lies in some parts of a tabulation area. GeoNames' list says which, unless it contradicts the area: then it is the
+    /// county that the post office is named after, where that is a part of the area. None where nothing in the sources agrees.
+    pub(super) fn territory_county(&self, usps: &str, listed: &str, city: &str, parts: &[County]) -> Option<String> {
+        let is_there = |fips: &String| parts.is_empty() || parts.iter().any(|part| part.fips == *fips);
+        let county = |name: &str| self.named_county(usps, name).filter(is_there);
+        county(listed).or_else(|| county(city).filter(|_| !parts.is_empty()))
+    }
+
     /// The one county of a state that has a name, with or without the word for its kind at the end.
     pub(super) fn named_county(&self, usps: &str, name: &str) -> Option<String> {
         let (state, wanted) = (state::fips(usps)?, words(name));
@@ -224,4 +232,25 @@ fn is_code(code: &str) -> bool {
 fn code_of_number(cell: &str) -> Option<String> {
     let is_number = (3..=5).contains(&cell.len()) && cell.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| format!("{cell:0>5}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Square metres of the relationship file of 2020 for tabulation area 00784, in which the Postal Service's Guayama 00785 lies; GeoNames lists 00785 under Guayanilla.
+    #[test]
+    fn territorys_county_is_one_that_the_tabulation_area_has_a_part_in() {
+        let names = [("72035", "Cayey Municipio"), ("72057", "Guayama Municipio"), ("72059", "Guayanilla Municipio"), ("72109", "Patillas Municipio")];
+        let county_names = names.map(|(fips, name)| (fips.to_owned(), CountyName { name: name.to_owned(), pointers: Vec::new() }));
+        let parts = [("72035", 2_804_391), ("72057", 167_872_705), ("72109", 2_181_039)];
+        let parts = parts.map(|(fips, land)| County { fips: fips.to_owned(), name: None, land, pointers: Vec::new() });
+        let (places, crosswalk, none) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
+        let sources = Sources { places, crosswalk, parts: none, county_names: HashMap::from(county_names), time_zones: TimeZones::default() };
+        let county = |listed: &str, city: &str, parts: &[County]| sources.territory_county("PR", listed, city, parts);
+        assert_eq!(county("Guayanilla", "Guayama", &parts).as_deref(), Some("72057"), "the list contradicts the area, the post office does not");
+        assert_eq!(county("Guayanilla", "Aguirre", &parts), None, "nothing agrees");
+        assert_eq!(county("Patillas", "Guayama", &parts).as_deref(), Some("72109"), "the list may name any part");
+        assert_eq!(county("Guayanilla", "Guayama", &[]).as_deref(), Some("72059"), "without an area the list stands alone");
+    }
 }

@@ -55,17 +55,24 @@ fn controlled_estimates_have_no_sampling_error() {
     assert_eq!(outcome(controlled(110), published(100, 9)), (Some(100), Some(true), None));
     assert_eq!(outcome(controlled(109), published(100, 9)), (Some(90), Some(false), None));
     assert_eq!(outcome(controlled(110), controlled(100)), (Some(100), None, Some("both_controlled")));
+    let basis = |a, b| compare_estimates(a, b).margin_basis;
+    assert_eq!(basis(controlled(110), published(100, 9)), Some("controlled"));
+    assert_eq!(basis(published(100, 9), controlled(110)), Some("controlled"));
+    assert_eq!(basis(published(100, 9), published(110, 9)), Some("published"));
+    assert_eq!(basis(controlled(110), controlled(100)), None);
 }
 
 #[test]
 fn a_test_that_is_not_appropriate_says_why() {
-    let open = Side { value: Some(2_500_000), moe: None, moe_status: "open_ended" };
-    let derived = Side { value: Some(451), moe: None, moe_status: "not_published" };
+    let open = Side { value: None, moe: None, moe_status: "open_ended" };
+    let derived = Side { value: Some(451), moe: None, moe_status: "not_fetched" };
+    let unpublished = Side { value: Some(451), moe: None, moe_status: "not_published" };
     let none = Side { value: None, moe: None, moe_status: "not_published" };
     assert_eq!(outcome(open, published(100, 4)), (None, None, Some("open_ended_median")));
     assert_eq!(outcome(open, open), (None, None, Some("open_ended_median")));
-    assert_eq!(outcome(derived, Side { value: Some(400), ..derived }), (Some(51), None, Some("no_published_moe")));
-    assert_eq!(outcome(derived, controlled(40)), (Some(51), None, Some("no_published_moe")));
+    assert_eq!(outcome(derived, Side { value: Some(400), ..derived }), (Some(51), None, Some("moe_not_fetched")));
+    assert_eq!(outcome(derived, controlled(40)), (Some(51), None, Some("moe_not_fetched")));
+    assert_eq!(outcome(unpublished, controlled(40)), (Some(51), None, Some("no_published_moe")));
     assert_eq!(outcome(none, open), (None, None, Some("value_not_available")));
 }
 

@@ -15,6 +15,7 @@ use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
 use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
 use super::problem::{CODES, Code};
+use super::query;
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
 
@@ -104,13 +105,16 @@ fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contrac
     });
     let scope = match endpoint.access {
         Access::Everyone => "Needs no key.".to_owned(),
+        Access::Optional => "A key is optional.".to_owned(),
         Access::Key => "Needs a key; it sees what its scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
     let said = examples::description(endpoint.operation_id).into_iter().chain([scope]).collect::<Vec<_>>();
     operation["description"] = json!(said.join("\n\n"));
-    if endpoint.access == Access::Everyone {
-        operation["security"] = json!([]);
+    match endpoint.access {
+        Access::Everyone => operation["security"] = json!([]),
+        Access::Optional => operation["security"] = json!([{}, {"bearer": []}, {"apiKey": []}]),
+        Access::Key | Access::Scope(_) => {}
     }
     if let Some(body) = endpoint.body {
         operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": reference(body)}}});
@@ -136,7 +140,13 @@ fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contra
         })
     });
     let of_query = endpoint.parameters.iter().map(|parameter| {
-        let mut value = json!({"name": parameter.name, "in": "query", "description": parameter.description, "schema": parameter.kind.schema(contracts)});
+        let is_declared = |name: &&str| endpoint.parameters.iter().any(|known| known.name == *name);
+        let other = query::other_name(parameter.name)
+            .filter(|other| !is_declared(other))
+            .map(|other| format!(" `{other}` is accepted too; give one of them."))
+            .unwrap_or_default();
+        let description = format!("{}{other}", parameter.description);
+        let mut value = json!({"name": parameter.name, "in": "query", "description": description, "schema": parameter.kind.schema(contracts)});
         if REQUIRED.contains(&(endpoint.operation_id, parameter.name)) {
             value["required"] = json!(true);
         }

@@ -153,6 +153,15 @@ impl Boundaries {
         places.iter().filter(|(_, county)| !has_one || is_within(county)).map(|(row, _)| *row).collect()
     }
 
+    /// Records of the named places of some counties, each with its name as cities are compared.
+    pub fn places_of(&self, counties: &[String]) -> Vec<(u32, &str)> {
+        let is_within = |county: &Option<Box<str>>| county.as_ref().is_some_and(|county| counties.iter().any(|known| **known == **county));
+        let rows = self.places.iter().flat_map(|(name, rows)| rows.iter().filter(|(_, county)| is_within(county)).map(|(row, _)| (*row, name.as_str())));
+        let mut rows: Vec<(u32, &str)> = rows.collect();
+        rows.sort_unstable();
+        rows
+    }
+
     /// Records of what lies in a county outside of named places.
     pub fn of_county(&self, fips: &str) -> &[u32] {
         self.counties.get(fips).map_or(&[], Vec::as_slice)

@@ -34,6 +34,7 @@ struct Row {
     reported_end: Option<String>,
     as_of_date: Option<String>,
     is_ytd: bool,
+    #[serde(deserialize_with = "digits")]
     value: Option<String>,
     null_reason: Option<String>,
     concept: Option<String>,
@@ -49,6 +50,12 @@ struct Row {
     warnings: Vec<String>,
     #[serde(skip)]
     source_pointers: Vec<SourcePointer>,
+}
+
+/// The digits of a figure.
+fn digits<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok((!value.is_null()).then(|| value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
 }
 
 #[test]

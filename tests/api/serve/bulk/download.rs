@@ -135,6 +135,15 @@ async fn all_parts_are_one_table_with_the_columns_of_the_contract() {
     let again = world.get_with(&format!("{METRICS}?format=csv"), &[("if-none-match", answer.header("etag")), ("accept", "text/csv")]).await;
     assert_eq!(again.status, 304);
     assert_ne!(part.header("etag"), answer.header("etag"));
+    // The header asks for the same; a browser and a program that takes anything get the list of parts.
+    let accepted = async |accept: &'static str| world.get_with(METRICS, &[("accept", accept)]).await;
+    let table = accepted("text/csv").await;
+    assert_eq!((&table.bytes, table.header("etag"), table.header("content-type")), (&answer.bytes, answer.header("etag"), answer.header("content-type")));
+    for accept in ["*/*", "application/json, text/csv", "text/html,*/*;q=0.8"] {
+        assert_eq!(accepted(accept).await.header("content-type"), "application/json", "{accept}");
+    }
+    assert_eq!(accepted("application/vnd.apache.parquet").await.problem(), (400, "missing_parameter".to_owned()));
+    assert_eq!(accepted("text/html").await.problem(), (400, "invalid_parameter".to_owned()));
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ async fn a_record_is_told_through_the_releases_where_it_changed_and_why() {
     assert_eq!(newest["first"], json!({"release_id": second.as_str(), "published_at": "2026-01-11T01:00:00Z"}));
     assert_eq!(newest["last"], json!({"release_id": fourth.as_str(), "published_at": "2026-01-13T01:00:00Z"}));
     assert_eq!((&newest["releases"], &newest["is_present"]), (&json!(3), &json!(true)));
-    assert_eq!(newest["changes"], json!([{"column": "value", "before": 19_652.0, "after": 20_000.0}]));
+    assert_eq!(newest["changes"], json!([{"column": "value", "before": 19_652, "after": 20_000}]));
     assert_eq!(newest["causes"], json!([{"cause": "source_changed", "before": null, "after": null}]));
     assert_eq!(newest["inputs"][0]["after"]["source_version"], "2019-2023 again");
     assert_eq!((&oldest["first"], &oldest["releases"], &oldest["changes"]), (&oldest["last"], &json!(1), &json!([])));

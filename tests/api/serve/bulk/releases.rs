@@ -60,7 +60,7 @@ async fn a_release_tells_its_parts_and_the_files_it_was_built_from() {
     let task = data["tasks"].as_array().unwrap().iter().find(|task| task["task_id"] == "test.metrics/vintage=2023").unwrap();
     let input = json!({
         "source_id": "test.metrics_file", "url": "https://publisher.example/metrics-2023.txt", "sha256": Digest::of(b"metrics-2023").to_string(), "size_bytes": 1_000,
-        "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program"
+        "source_version": "2019-2023", "source_date": "2024-12-12", "fetched_at": "2026-01-02T00:00:00Z", "obtained": "by program", "mirror": null
     });
     assert_eq!(task["inputs"], json!([input]));
     let current = world.ok("/v1/releases/current?dataset=geo.school").await["data"].clone();

@@ -162,7 +162,7 @@ async fn wrong_searches_say_what_is_wrong() {
         "?name=a",
         "?name=%20%20",
         "?name=acme&state=ZZ",
-        "?name=acme&state=Florida",
+        "?name=acme&state=Florida,Atlantis",
         "?name=acme&status=alive",
         "?name=acme&zip=123",
         "?name=acme&formed_from=2020-01-02&formed_to=2020-01-01",

@@ -17,10 +17,10 @@ async fn comparison_applies_the_strict_test_and_gives_reasons() {
     let population = json!({
         "metric": "population", "unit": "persons", "universe": "Total population",
         "values": [
-            {"id": "90210", "value": 19_652, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
-            {"id": "10001", "value": 29_079, "moe": 1_500, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
+            {"id": "90210", "value": 19_652, "bound": null, "bound_type": null, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"},
+            {"id": "10001", "value": 29_079, "bound": null, "bound_type": null, "moe": 1_500, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:10001:population"}
         ],
-        "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "reason": null
+        "difference": -9_427, "difference_moe": 2_008.04, "z": -7.7227, "significant_at_90": true, "margin_basis": "published", "reason": null
     });
     assert_eq!(compared(&answer, "population"), &population);
     // One stamp per value, in order; where there is no estimate, that of the place.
@@ -39,7 +39,7 @@ async fn comparison_applies_the_strict_test_and_gives_reasons() {
     };
     assert_eq!(verdict("median_household_income"), (Value::Null, Value::Null, json!("open_ended_median")));
     assert_eq!(verdict("median_home_value"), (Value::Null, Value::Null, json!("value_not_available")));
-    assert_eq!(verdict("owner_occupied_share"), (json!(14.5), Value::Null, json!("no_published_moe")));
+    assert_eq!(verdict("owner_occupied_share"), (json!(14.5), Value::Null, json!("moe_not_fetched")));
     assert_eq!(verdict("poverty_rate"), (Value::Null, Value::Null, json!("value_not_available")));
     assert_eq!(answer["data"]["locations"][1]["id"], "10001");
     assert_eq!(answer["data"]["vintage"]["year"], 2023);
@@ -66,23 +66,23 @@ async fn comparison_takes_a_vintage_and_all_metrics_when_none_is_named() {
 }
 
 #[tokio::test]
-async fn the_first_of_several_areas_is_compared_with_each_of_the_others() {
+async fn controlled_estimate_is_named_beside_the_verdict() {
     let world = World::new().await;
-    let metrics = ["population", "households"];
-    let answer = world.post(COMPARE, &json!({"locations": ["90210", "10001", "00627", "96799"], "metrics": metrics})).await;
-    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.bytes));
-    let answer = answer.json();
-    let comparisons = answer["data"]["comparisons"].as_array().unwrap();
-    let told =
-        |compared: &Value| (compared["metric"].as_str().unwrap().to_owned(), [0, 1].map(|side| compared["values"][side]["id"].as_str().unwrap().to_owned()));
-    let expected = metrics.iter().flat_map(|metric| ["10001", "00627", "96799"].map(|other| ((*metric).to_owned(), ["90210".to_owned(), other.to_owned()])));
-    assert_eq!(comparisons.iter().map(told).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-    // Each of them is what is said of the two alone.
-    for (place, other) in ["10001", "00627", "96799"].iter().enumerate() {
-        let pair = world.post(COMPARE, &json!({"locations": ["90210", other], "metrics": ["population"]})).await.json();
-        assert_eq!(comparisons[place], pair["data"]["comparisons"][0], "{other}");
+    let answer = world.post(COMPARE, &json!({"locations": ["00627", "10001"], "metrics": ["population"]})).await.json();
+    // 110 controlled and 29,079 ± 1,500: the margin of the difference is that of 10001 alone.
+    let population = compared(&answer, "population");
+    let told = ["difference", "difference_moe", "significant_at_90", "margin_basis", "reason"].map(|name| population[name].clone());
+    assert_eq!(told, [json!(-28_969), json!(1_500), json!(true), json!("controlled"), Value::Null]);
+}
+
+#[tokio::test]
+async fn comparison_takes_exactly_two_areas() {
+    let world = World::new().await;
+    for locations in [json!([]), json!(["90210"]), json!(["90210", "10001", "00627"])] {
+        let answer = world.post(COMPARE, &json!({ "locations": locations })).await;
+        assert_eq!(answer.problem(), (400, "invalid_parameter".to_owned()), "{locations}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains("exactly two") && detail.contains("/v1/geo-demographics/metrics/{metric}"), "{detail}");
     }
-    assert_eq!(answer["data"]["locations"].as_array().unwrap().len(), 4);
-    assert_eq!(answer["data"]["provenance"].as_array().unwrap().len(), 2 * comparisons.len(), "one of each value");
-    assert!(notices(&answer).contains(&"NOT_IN_SURVEY"));
+    assert_eq!(world.post(COMPARE, &json!({"locations": ["90210", "90210"]})).await.problem(), (400, "invalid_parameter".to_owned()));
 }

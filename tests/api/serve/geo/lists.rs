@@ -51,7 +51,7 @@ async fn zctas_of_a_county_are_those_with_land_in_it() {
     assert_eq!(told(&locations[0]), [json!(0.25), json!(false), json!("zip.county:10001:06037")]);
     assert_eq!(told(&locations[1]), [json!(0.9876), json!(true), json!("zip.county:90210:06037")]);
     let population = json!({
-        "population": {"value": 19_652, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"}
+        "population": {"value": 19_652, "bound": null, "bound_type": null, "moe": 1_335, "moe_approximate": null, "moe_status": "published", "qualifier": null, "null_reason": null, "record_id": "geo.zcta_metric:2023:90210:population"}
     });
     assert_eq!(locations[1]["metrics"], population);
     assert_eq!(notices(&answer), ["ZCTA_NOT_USPS_ZIP", "PRIMARY_COUNTY_RULE"]);
@@ -99,7 +99,8 @@ async fn counties_of_a_state_are_those_of_the_vintage() {
     assert_eq!(ids(&of_2023["data"]["counties"]), ["09110"]);
     assert_eq!(world.get("/v1/geo-demographics/states/XX/counties").await.problem(), (400, "invalid_parameter".to_owned()));
     assert_eq!(world.get("/v1/geo-demographics/states/NY/counties").await.problem(), (404, "not_found".to_owned()));
-    assert_eq!(world.get("/v1/geo-demographics/states/california/counties").await.problem(), (400, "invalid_parameter".to_owned()));
+    let by_name = world.ok("/v1/geo-demographics/states/california/counties").await;
+    assert_eq!((by_name["data"]["state_code"].as_str(), ids(&by_name["data"]["counties"])), (Some("CA"), vec!["06037"]));
 }
 
 fn ranks(answer: &Value) -> Vec<(Option<i64>, &str)> {
@@ -152,4 +153,90 @@ async fn one_metric_of_all_areas_is_paged_and_narrowed_by_state_and_vintage() {
     assert_eq!((unknown.problem().0, unknown.json()["detail"].as_str().unwrap()), (400, "`popluation` is no metric; did you mean `population`?"));
     assert_eq!(world.get(&format!("{METRICS}/population?state=XX")).await.problem(), (400, "invalid_parameter".to_owned()));
     assert_eq!(world.get(&format!("{METRICS}/population?vintage=2019")).await.problem(), (404, "coverage_unavailable".to_owned()));
+}
+
+#[tokio::test]
+async fn open_ended_medians_are_ranked_by_their_bound() {
+    let world = World::new().await;
+    // Two of 3,500 or more, one of 3,500, one of 100, one of less than 100.
+    let down = world.ok(&format!("{METRICS}/median_gross_rent")).await;
+    assert_eq!(ranks(&down), [(Some(1), "00627"), (Some(1), "90210"), (Some(3), "10001"), (Some(4), "00663"), (Some(5), "99546")]);
+    let up = world.ok(&format!("{METRICS}/median_gross_rent?sort=value_asc")).await;
+    assert_eq!(ranks(&up), [(Some(1), "99546"), (Some(2), "00663"), (Some(3), "10001"), (Some(4), "00627"), (Some(4), "90210")]);
+    let told = |area: &Value| ["value", "bound", "bound_type", "qualifier", "null_reason"].map(|name| area[name].clone());
+    let at_least = [Value::Null, json!(3_500), json!("at_least"), json!("3,500 or more"), json!("open_ended_interval")];
+    let at_most = [Value::Null, json!(100), json!("at_most"), json!("less than 100"), json!("open_ended_interval")];
+    assert_eq!((told(&down["data"]["areas"][0]), told(&down["data"]["areas"][4])), (at_least, at_most));
+    assert_eq!(notices(&down), ["ZCTA_NOT_USPS_ZIP", "RANKS_IGNORE_MARGINS", "OPEN_ENDED_RANKS"]);
+    let table = String::from_utf8(world.get(&format!("{METRICS}/median_gross_rent?format=csv")).await.bytes).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("rank,id,name,state_code,value,bound,bound_type,moe,"), "{table}");
+    assert!(lines[1].starts_with("1,00627,ZCTA 00627,PR,,3500,at_least,,,open_ended,\"3,500 or more\",open_ended_interval,"), "{table}");
+}
+
+#[tokio::test]
+async fn one_metric_of_chosen_areas_is_ranked_among_them() {
+    let world = World::new().await;
+    let answer = world.ok(&format!("{METRICS}/population?areas=96799,90210,00627,90210,10001")).await;
+    assert_eq!(ranks(&answer), [(Some(1), "10001"), (Some(2), "90210"), (Some(3), "00627"), (None, "96799")]);
+    let outside = &answer["data"]["areas"][3];
+    assert_eq!((&outside["null_reason"], &outside["record_id"], &answer["meta"]["page"]["total"]), (&json!("not_in_survey"), &Value::Null, &json!(4)));
+    let by_id = world.ok(&format!("{METRICS}/population?areas=90210,00627&sort=id")).await;
+    assert_eq!(ranks(&by_id), [(Some(2), "00627"), (Some(1), "90210")]);
+    let of_state = world.ok(&format!("{METRICS}/population?areas=90210,00627&state=PR")).await;
+    assert_eq!(ranks(&of_state), [(Some(1), "00627")]);
+    let counties = world.ok(&format!("{METRICS}/population?geography_type=county&areas=06037")).await;
+    assert_eq!(ranks(&counties), [(Some(1), "06037")]);
+    let unknown = world.get(&format!("{METRICS}/population?areas=90210,90209")).await;
+    assert_eq!((unknown.problem(), unknown.json()["errors"][0]["field"].clone()), ((404, "not_found".to_owned()), json!("areas")));
+    assert_eq!(world.get(&format!("{METRICS}/population?areas=9021")).await.problem(), (400, "invalid_parameter".to_owned()));
+}
+
+#[tokio::test]
+async fn lists_name_their_records_and_describe_each_source_once() {
+    let world = with_parts().await;
+    let snapshot = |vintage: Option<i32>| {
+        let snapshot = crate::serve::home::snapshot(vintage);
+        json!({"source_id": snapshot.source_id, "source_url": snapshot.url, "source_version": snapshot.source_version, "source_date": snapshot.source_date, "source_mirror": null})
+    };
+    for (path, rows, records) in [
+        (
+            "counties/06037/locations?metric=population,households",
+            "/data/locations",
+            vec![
+                ("geo.geography", None, "90210"),
+                ("geo.zcta_metric", Some(2023), "2023:90210:population"),
+                ("geo.zcta_metric", Some(2023), "2023:90210:households"),
+                ("zip.county", None, "90210:06037"),
+            ],
+        ),
+        (
+            "states/CA/counties?metric=population",
+            "/data/counties",
+            vec![("geo.county", None, "06037"), ("geo.county_metric", Some(2023), "2023:06037:population")],
+        ),
+        ("metrics/population?state=CA", "/data/areas", vec![("geo.geography", None, "90210"), ("geo.zcta_metric", Some(2023), "2023:90210:population")]),
+    ] {
+        let path = format!("/v1/geo-demographics/{path}");
+        let plain = world.ok(&path).await;
+        assert_eq!((plain["data"].get("provenance"), plain.pointer(&format!("{rows}/0/provenance"))), (None, None), "{path}");
+        let answer = world.ok(&format!("{path}&include=provenance")).await;
+        let row = answer.pointer(rows).unwrap().as_array().unwrap().last().unwrap();
+        let told: Vec<&Value> = row["provenance"].as_array().unwrap().iter().collect();
+        assert_eq!(
+            told.iter().map(|record| record["record_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>(),
+            records.iter().map(|(dataset, _, key)| format!("{dataset}:{key}")).collect::<Vec<_>>()
+        );
+        for (record, (dataset_id, vintage, _)) in told.iter().zip(&records) {
+            let source = &answer["data"]["provenance"][record["source"].as_str().unwrap()];
+            assert_eq!((source["dataset_id"].as_str(), record["validation_status"].as_str()), (Some(*dataset_id), Some("passed")), "{record}");
+            for (name, expected) in snapshot(*vintage).as_object().unwrap() {
+                assert_eq!(&source[name], expected, "{record}");
+            }
+            assert!(source["schema_version"].is_string(), "{source}");
+        }
+        let sources = answer["data"]["provenance"].as_object().unwrap();
+        let datasets: std::collections::BTreeSet<&str> = records.iter().map(|(dataset, ..)| *dataset).collect();
+        assert_eq!(sources.len(), datasets.len(), "each source once: {sources:?}");
+    }
 }

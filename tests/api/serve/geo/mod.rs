@@ -51,10 +51,17 @@ pub fn draft(population: f64) -> Draft {
 }
 
 fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {
-    let derived =
-        |value: f64| json!({"value": value, "moe": null, "moe_approximate": 3.4, "moe_status": "not_published", "moe_variable": null, "is_derived": true});
+    let derived = |value: f64| {
+        json!({
+            "value": value, "moe": null, "moe_approximate": 3.4, "moe_status": "not_fetched", "moe_variable": "B25003_M002,B25003_M001", "is_derived": true
+        })
+    };
     let controlled = |value: f64| json!({"value": value, "moe": null, "moe_status": "controlled"});
-    let open_ended = json!({"value": 250_000.0, "moe": null, "moe_status": "open_ended", "qualifier": "250,000 or more"});
+    let open_ended = |bound: f64, bound_type: &str, qualifier: &str| {
+        json!({
+            "value": null, "bound": bound, "bound_type": bound_type, "moe": null, "moe_status": "open_ended", "qualifier": qualifier, "null_reason": "open_ended_interval"
+        })
+    };
     let missing = json!({"value": null, "moe": null, "moe_status": "not_published", "null_reason": "insufficient_sample"});
     let mut special: BTreeMap<(&str, &str), Value> = BTreeMap::new();
     special.insert(("00627", "population"), controlled(110.0));
@@ -63,7 +70,12 @@ fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {
     special.insert(("90210", "population"), json!({"value": population, "moe": 1_335.0}));
     special.insert(("10001", "households"), json!({"value": 10_000.0, "moe": 400.0}));
     special.insert(("90210", "households"), json!({"value": 10_500.0, "moe": 300.0}));
-    special.insert(("90210", "median_household_income"), open_ended);
+    special.insert(("90210", "median_household_income"), open_ended(250_000.0, "at_least", "250,000 or more"));
+    special.insert(("00627", "median_gross_rent"), open_ended(3_500.0, "at_least", "3,500 or more"));
+    special.insert(("90210", "median_gross_rent"), open_ended(3_500.0, "at_least", "3,500 or more"));
+    special.insert(("10001", "median_gross_rent"), json!({"value": 3_500.0, "moe": 100.0}));
+    special.insert(("99546", "median_gross_rent"), open_ended(100.0, "at_most", "less than 100"));
+    special.insert(("00663", "median_gross_rent"), json!({"value": 100.0, "moe": 20.0}));
     special.insert(("90210", "median_home_value"), missing);
     special.insert(("10001", "owner_occupied_share"), derived(30.5));
     special.insert(("90210", "owner_occupied_share"), derived(45.0));
@@ -72,7 +84,8 @@ fn zcta_metrics(year: i32, population: f64) -> Vec<Value> {
     let rows = ["00627", "00663", "10001", "90210", "99546"].into_iter().flat_map(|code| METRICS.map(|key| (code, key)));
     // One record of 10001 was set aside.
     let rows = rows.filter(|pair| *pair != ("10001", "poverty_rate"));
-    rows.map(|(code, key)| metric("geo.zcta_metric", year, code, key, special.get(&(code, key)).unwrap_or(&json!({})))).collect()
+    let rows = rows.map(|(code, key)| metric("geo.zcta_metric", year, code, key, special.get(&(code, key)).unwrap_or(&json!({}))));
+    rows.map(|row| with(row.clone(), "area_name", json!(format!("ZCTA5 {}", row["zcta"].as_str().unwrap())))).collect()
 }
 
 fn county_metrics(year: i32) -> Vec<Value> {
@@ -90,7 +103,7 @@ static EMPTY: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| json!({})
 fn zctas() -> Vec<Value> {
     let place = |code: &str, area: f64, lat: f64, lon: f64, county: Option<(&str, &str, &str)>| {
         json!({
-            "record_id": format!("geo.geography:{code}"), "zcta": code, "name": format!("ZCTA5 {code}"), "gazetteer_year": 2025, "land_area_sqm": 1, "water_area_sqm": 0,
+            "record_id": format!("geo.geography:{code}"), "zcta": code, "name": format!("ZCTA {code}"), "gazetteer_year": 2025, "land_area_sqm": 1, "water_area_sqm": 0,
             "land_area_sqmi": area, "internal_point_lat": lat, "internal_point_lon": lon, "primary_county_fips": county.map(|county| county.0),
             "primary_county_name": county.map(|county| county.1), "primary_county_land_share": county.map(|_| 0.9876), "primary_county_basis": if county.is_some() { "largest_land_part" } else { "none" },
             "primary_state_fips": county.map(|county| &county.0[..2]), "primary_state_code": county.map(|county| county.2), "county_count": 1,
@@ -115,6 +128,11 @@ fn counties() -> Vec<Value> {
     vec![county("06037", "Los Angeles County", "CA"), county("09110", "Capitol Planning Region", "CT")]
 }
 
+fn with(mut row: Value, name: &str, value: Value) -> Value {
+    row[name] = value;
+    row
+}
+
 /// Thirty schools north of 90210, one of each special kind, and one across the antimeridian.
 fn schools() -> Vec<Value> {
     let school = |id: &str, lat: Option<f64>, lon: Option<f64>| {
@@ -124,10 +142,6 @@ fn schools() -> Vec<Value> {
             "virtual_status": "not_virtual", "is_open": true, "status": "open", "status_updated": null, "status_effective_date": "2025-09-01", "street": "1 \"A\" Street", "city": "City",
             "state_code": "CA", "postal_code": "01234", "county_fips": "06037", "lat": lat, "lon": lon, "geocode_school_year": "2024-2025", "warnings": [],
         })
-    };
-    let with = |mut row: Value, name: &str, value: Value| {
-        row[name] = value;
-        row
     };
     let at = |number: u32| (Some(34.100_517 + f64::from(number) * 0.001), Some(-118.414_712));
     // Pairs stand on the same spot, so that the id decides.

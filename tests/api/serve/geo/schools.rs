@@ -20,7 +20,7 @@ async fn a_school_is_whole_and_open_ones_only_are_listed() {
         "status_updated": null, "status_effective_date": "2025-09-01", "address": {"street": "1 \"A\" Street", "city": "City", "state": "CA", "zip": "01234"},
         "county_fips": "06037", "lat": 34.100_517, "lon": -118.414_712, "distance_mi": 0,
         "provenance": {
-            "dataset_id": "geo.school", "source_id": "test.places_file", "source_url": snapshot.url, "source_version": "2025", "source_date": "2025-09-01", "schema_version": "1.2.0",
+            "dataset_id": "geo.school", "source_id": "test.places_file", "source_url": snapshot.url, "source_version": "2025", "source_date": "2025-09-01", "source_mirror": null, "schema_version": "1.2.0",
             "validation_status": "passed", "record_id": "geo.school:060000000000"
         }
     });

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use pubdata_store::append_ledger;
+use pubdata_store::{Scope, append_ledger};
 use serde_json::{Value, json};
 
 use crate::receipts::SealedPlace;
 use crate::serve::schema::{Survey, document};
 use crate::serve::served::Served;
-use crate::serve::{Fixed, World, admin, bulk, records, sec, zip_code};
+use crate::serve::{Fixed, World, admin, bulk, invitations, records, sec, zip_code};
 use pubdata_testing::{files_below, project};
 
-pub const OF_AREAS: [&str; 22] = [
+pub const OF_AREAS: [&str; 27] = [
     "/v1/search?q=90210",
     "/v1/provenance/geo.school:060000000000?include=bytes,replay",
     "/v1/geo-demographics/locations/90210",
@@ -25,6 +25,9 @@ pub const OF_AREAS: [&str; 22] = [
     "/v1/geo-demographics/counties/06037/locations",
     "/v1/geo-demographics/counties/06037/locations?metric=population,median_age,households,median_household_income,median_home_value,median_gross_rent,owner_occupied_share,renter_occupied_share,high_school_attainment,bachelors_attainment,poverty_rate,unemployment_rate",
     "/v1/geo-demographics/counties/09110/locations",
+    "/v1/geo-demographics/counties/06037/locations?metric=population&include=provenance",
+    "/v1/geo-demographics/states/CA/counties?include=provenance",
+    "/v1/geo-demographics/metrics/poverty_rate?include=provenance",
     "/v1/geo-demographics/states/CA/counties",
     "/v1/geo-demographics/states/ct/counties?metric=population",
     "/v1/geo-demographics/metrics/poverty_rate",
@@ -32,6 +35,8 @@ pub const OF_AREAS: [&str; 22] = [
     "/v1/geo-demographics/coverage",
     "/v1/coverage",
     "/v1/provenance/geo.school:060000000000",
+    "/v1/me",
+    "/v1/plans",
     "/v1/admin/keys",
     "/v1/admin/usage",
     "/v1/admin/status",
@@ -79,7 +84,7 @@ pub const OF_TAXES: [&str; 10] = [
 ];
 
 /// Of every endpoint about registrants, one question at least.
-pub const OF_REGISTRANTS: [&str; 12] = [
+pub const OF_REGISTRANTS: [&str; 16] = [
     "/v1/sec/companies/search?q=apple",
     "/v1/sec/companies/320193",
     "/v1/sec/companies/9900193",
@@ -88,10 +93,14 @@ pub const OF_REGISTRANTS: [&str; 12] = [
     "/v1/sec/companies/320193/financials?period=quarterly",
     "/v1/sec/financials/compare?metric=revenue&ciks=320193,1045810",
     "/v1/sec/financials/frames/revenue?fiscal_year=2023",
+    "/v1/sec/companies/320193/financials?metric=operating_cash_flow&period=quarterly&span=quarter",
+    "/v1/sec/financials/compare?metric=operating_cash_flow&period=quarterly&span=quarter&ciks=320193,1045810",
+    "/v1/sec/financials/frames/operating_cash_flow?fiscal_year=2024&period=quarterly&span=ytd",
     "/v1/filings/search?filed_from=2024-01-01",
     "/v1/financials/320193?limit=40",
     "/v1/coverage",
     "/v1/provenance/sec.filing:0000320193:0000320193-24-000123",
+    "/v1/provenance/sec.financial_value:0000320193:revenue:2023-10-01..2024-09-28:0000320193-24-000001",
 ];
 
 fn posts() -> Vec<(&'static str, Value)> {
@@ -142,6 +151,14 @@ async fn answers_are_what_the_document_says_and_the_document_says_no_more() {
     for (path, body) in posts() {
         survey.answer("POST", path, &taxes.post(path, &body).await.json());
     }
+    let invited = invitations::invite(&areas).token;
+    for path in ["/v1/invitations/show", "/v1/invitations/redeem"] {
+        survey.answer("POST", path, &invitations::post(&areas, path, &invited).await.json());
+    }
+    let key = areas.create_key(&[Scope::Geo], "free").key;
+    let rotated = areas.post_as(&key, "/v1/me/rotate", &json!({})).await.json();
+    survey.answer("POST", "/v1/me/rotate", &rotated);
+    survey.answer("POST", "/v1/me/revoke", &areas.post_as(rotated["data"]["key"].as_str().unwrap(), "/v1/me/revoke", &json!({})).await.json());
     for (world, path) in [(&areas, "/v1/geo-demographics/locations/1"), (&records, "/v1/contractors/1094?state=TX")] {
         survey.problem(&world.get(path).await.json(), path);
     }

@@ -98,6 +98,30 @@ async fn who_is_silent_before_or_after_the_handshake_is_cut_off_in_time() {
     .await;
 }
 
+/// A head that no handler sees is refused with a problem as well, also after another request on the connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn malformed_request_is_refused_with_a_problem() {
+    attacked(Limits::default(), None, |address, key| {
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(300));
+        for request in ["GET /v1 zip HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n", "GET /v1/zip/1 HTTP/1.1\r\nno colon\r\n\r\n", &long, &many] {
+            let answer = String::from_utf8(until_ended(silent(address, request.as_bytes())).unwrap()).unwrap();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"), "{request:.40}: {answer}");
+            let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!((problem["code"].as_str(), problem["status"].as_u64()), (Some("invalid_parameter"), Some(400)), "{request:.40}");
+        }
+        let mut stream = silent(address, get(PROFILE, &key).replace("Connection: close\r\n", "").as_bytes());
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
+        stream.write_all(b"nonsense\r\n\r\n").unwrap();
+        let rest = String::from_utf8_lossy(&until_ended(stream).unwrap()).into_owned();
+        assert!(rest.contains("HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\n"), "{rest}");
+    })
+    .await;
+}
+
 /// Streams of HTTP/2 that a client does not let flow kept megabytes each.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn http_2_is_not_spoken() {

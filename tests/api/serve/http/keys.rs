@@ -45,9 +45,8 @@ async fn scope_decides_and_open_endpoints_need_no_key() {
     let sec = world.create_key(&[Scope::Sec], "unlimited").key;
     let with = |path: &str, key: &str| world.send(Request::get(path).header("x-api-key", key).body(Body::empty()).unwrap());
     assert_eq!(with(PROFILE, &sec).await.problem(), (403, "insufficient_permission".to_owned()));
-    assert_eq!(with("/v1/geo-demographics/coverage", &sec).await.problem(), (403, "insufficient_permission".to_owned()));
     assert_eq!(with("/v1/provenance/geo.geography:90210", &sec).await.problem(), (403, "insufficient_permission".to_owned()));
-    for path in ["/v1/coverage", "/v1/openapi.json", "/docs", "/healthz", "/readyz", "/metrics"] {
+    for path in ["/v1/coverage", "/v1/geo-demographics/coverage", "/v1/plans", "/v1/me", "/v1/openapi.json", "/docs", "/healthz", "/readyz", "/metrics"] {
         let answer = world.send(Request::get(path).body(Body::empty()).unwrap()).await;
         assert_eq!(answer.status, 200, "{path}");
     }
@@ -112,8 +111,10 @@ fn wrong_wishes_list_what_is_possible() {
     let error = keys.create(wish(vec![Scope::Geo], "gold", "a"), &plans(), now).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().as_str(), error.way_out()),
-        (ErrorKind::Config, "there is no plan `gold`", Some("plans: anonymous, free, professional, standard, unlimited"))
+        (ErrorKind::Config, "plan `gold` does not exist", Some("plans: free, professional, standard, unlimited"))
     );
+    let error = keys.create(wish(vec![Scope::Geo], "anonymous", "a"), &plans(), now).unwrap_err();
+    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Config, "plan `anonymous` is for requests without a key"));
     let error = "geography".parse::<Scope>().unwrap_err();
     assert_eq!((error.kind(), error.way_out()), (ErrorKind::Config, Some("scopes: general, geo, sec, stream, admin")));
     assert_eq!(keys.create(wish(Vec::new(), "free", "a"), &plans(), now).unwrap_err().kind(), ErrorKind::Config);

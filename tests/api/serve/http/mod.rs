@@ -9,7 +9,7 @@ mod connections;
 mod headers;
 mod hosts;
 mod keys;
-mod logs;
+pub mod logs;
 mod openapi;
 mod problems;
 mod strangers;

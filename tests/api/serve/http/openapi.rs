@@ -158,6 +158,37 @@ fn every_property_of_the_document_has_a_description() {
     assert_eq!(found, ["/a/0/properties/b", "/a/0/properties/d"]);
 }
 
+/// Numbers whose name says that they are a part of a whole, without the scale they are on.
+fn unscaled(at: &str, value: &Value, found: &mut Vec<String>) {
+    let is_number = |property: &Value| property["$ref"].is_string() || property["type"] == "number" || property["type"] == json!(["number", "null"]);
+    for (name, property) in value["properties"].as_object().into_iter().flatten() {
+        let is_part = name.split('_').any(|word| ["share", "rate", "percent", "fraction"].contains(&word));
+        let description = property["description"].as_str().unwrap_or_default();
+        let has_scale = ["0 to 1 ", "0 to 1;", "0 to 1:", "0 to 1,", "0 to 1.", "0 to 100"].iter().any(|scale| description.contains(scale));
+        if is_part && is_number(property) && !has_scale {
+            found.push(format!("{at}/{name}"));
+        }
+    }
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, member)| unscaled(&format!("{at}/{name}"), member, found)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| unscaled(&format!("{at}/{index}"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_share_and_rate_states_its_scale() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let api = openapi_document(&contracts, None);
+    let mut found = Vec::new();
+    unscaled("", &api, &mut found);
+    assert_eq!(found, Vec::<String>::new());
+    assert!(api["components"]["schemas"]["Metric"]["properties"]["unit"]["description"].as_str().unwrap().contains("percent runs from 0 to 100"));
+    let silent = json!({"properties": {"land_share": {"type": ["number", "null"], "description": "A part."}, "rate": {"type": "number", "description": "0 to 1."}, "shares": {"type": "number"}}});
+    unscaled("", &silent, &mut found);
+    assert_eq!(found, ["/land_share"]);
+}
+
 #[tokio::test]
 async fn required_parameters_are_refused_when_absent() {
     let served = Served::new().await;

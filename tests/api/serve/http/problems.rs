@@ -11,11 +11,11 @@ const COMPARE: &str = "/v1/geo-demographics/locations/compare";
 #[tokio::test]
 async fn problem_has_every_member_and_names_the_nearest_parameter() {
     let world = World::new().await;
-    let answer = world.get_with(&format!("{PROFILE}/demographics?metric=population"), &[("x-request-id", "my-id.1")]).await;
-    let message = "there is no parameter `metric` here; did you mean `metrics`?";
+    let answer = world.get_with(&format!("{PROFILE}/demographics?metrcs=population"), &[("x-request-id", "my-id.1")]).await;
+    let message = "there is no parameter `metrcs` here; did you mean `metrics`?";
     let expected = json!({
         "type": "/problems/unknown_parameter", "title": "Unknown parameter", "status": 400, "detail": message, "instance": format!("{PROFILE}/demographics"),
-        "code": "unknown_parameter", "request_id": "my-id.1", "errors": [{"field": "metric", "code": "unknown_parameter", "message": message}]
+        "code": "unknown_parameter", "request_id": "my-id.1", "errors": [{"field": "metrcs", "code": "unknown_parameter", "message": message}]
     });
     assert_eq!(answer.json(), expected);
     assert_eq!(answer.header("content-type"), "application/problem+json");
@@ -53,11 +53,11 @@ async fn every_wrong_parameter_is_refused_with_its_code() {
         ("counties/99999", "not_found"),
         ("locations/00000/schools", "not_found"),
         ("locations", "route_not_found"),
-        ("locations/compare", "route_not_found"),
+        ("locations/compare", "method_not_allowed"),
     ];
     for (path, code) in cases {
         let (status, found) = world.get(&format!("/v1/geo-demographics/{path}")).await.problem();
-        assert_eq!((found.as_str(), matches!(status, 400 | 404)), (code, true), "{path}");
+        assert_eq!((found.as_str(), matches!(status, 400 | 404 | 405)), (code, true), "{path}");
     }
     let both = format!("{PROFILE}?as_of=2026-01-12&release={}", world.release_id);
     assert_eq!(world.get(&both).await.problem(), (400, "invalid_parameter".to_owned()));
@@ -112,13 +112,16 @@ async fn bodies_that_http_would_call_413_and_415_are_400() {
 }
 
 #[tokio::test]
-async fn unknown_routes_and_methods_are_404() {
+async fn unknown_routes_are_404_and_methods_that_a_path_lacks_405() {
     let world = World::new().await;
     assert_eq!(world.get("/v1/geo-demographics/rankings").await.problem(), (404, "route_not_found".to_owned()));
     let delete = world.send(Request::delete(PROFILE).header("x-api-key", &world.key).body(Body::empty()).unwrap()).await;
-    assert_eq!((delete.problem(), delete.header("allow")), ((404, "route_not_found".to_owned()), "GET, HEAD, OPTIONS"));
-    let delete = world.send(Request::delete("/healthz").body(Body::empty()).unwrap()).await;
-    assert_eq!(delete.problem(), (404, "route_not_found".to_owned()));
+    assert_eq!((delete.problem(), delete.header("allow")), ((405, "method_not_allowed".to_owned()), "GET, HEAD, OPTIONS"));
+    for path in ["/healthz", "/readyz", "/v1/openapi.json", "/v1/asyncapi.json", "/v1/stream", "/v1/log/timestamp", "/problems/busy"] {
+        let delete = world.send(Request::delete(path).body(Body::empty()).unwrap()).await;
+        assert_eq!((delete.problem(), delete.header("allow")), ((405, "method_not_allowed".to_owned()), "GET,HEAD"), "{path}");
+    }
+    assert_eq!(world.send(Request::delete("/v1/nothing").body(Body::empty()).unwrap()).await.problem(), (404, "route_not_found".to_owned()));
     assert_eq!(world.get("/v1/geo-demographics/locations/%FF").await.problem(), (400, "invalid_parameter".to_owned()));
 }
 

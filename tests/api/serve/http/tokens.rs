@@ -29,7 +29,7 @@ async fn ask(world: &World, method: &Method, path: &str, address: &str, header: 
 async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
     let world = proxied().await;
     let (long, large) = (format!("/v1/zip/{}", "9".repeat(5_000)), "x".repeat(20_000));
-    let requests: [Asked<'_>; 24] = [
+    let requests: [Asked<'_>; 25] = [
         (Method::PUT, "/v1/zip/90210", None),
         (Method::DELETE, "/v1/zip/90210", None),
         (Method::OPTIONS, "/v1/zip/90210", None),
@@ -54,6 +54,7 @@ async fn every_request_costs_a_token_whatever_its_method_path_and_head_are() {
         (Method::DELETE, "/v1/openapi.json", None),
         (Method::GET, "/v1/log/key", None),
         (Method::GET, "/v1/stream", None),
+        (Method::GET, "/docs", None),
     ];
     for (number, (method, path, header)) in requests.into_iter().enumerate() {
         let address = format!("198.51.100.{number}");
@@ -76,6 +77,26 @@ async fn health_numbers_and_what_all_pages_need_cost_nothing() {
             }
         }
     }
+}
+
+/// What the documentation takes is bounded as the rest is, and is not taken from the rest.
+#[tokio::test]
+async fn documentation_has_a_bucket_of_its_own() {
+    let world = proxied().await;
+    let (reader, get) = ("198.51.100.1", Method::GET);
+    for path in ["/docs", "/docs/getZip", "/problems/busy"].into_iter().cycle().take(BURST) {
+        assert_ne!(ask(&world, &get, path, reader, None).await.status, 429, "{path}");
+    }
+    assert_eq!(ask(&world, &get, "/docs/nothing", reader, None).await.status, 429);
+    for turn in 0..=BURST {
+        assert_eq!(ask(&world, &get, "/v1/coverage", reader, None).await.status == 429, turn == BURST, "{turn}");
+    }
+    let posted = ask(&world, &Method::POST, "/docs", "198.51.100.2", None).await;
+    assert_eq!(posted.status, 405);
+    for _ in 1..BURST {
+        ask(&world, &Method::POST, "/docs", "198.51.100.2", None).await;
+    }
+    assert_eq!(ask(&world, &get, "/v1/coverage", "198.51.100.2", None).await.status, 429, "only reading is apart");
 }
 
 #[tokio::test]

@@ -97,7 +97,11 @@ async fn an_unknown_number_is_an_answer_and_an_uncovered_board_is_none() {
     assert_eq!(problem("number=1").await, (400, "missing_parameter".to_owned()));
     assert_eq!(problem("state=TX").await, (400, "missing_parameter".to_owned()));
     assert_eq!(problem("number=1&license_number=1&state=TX").await, (400, "invalid_parameter".to_owned()));
-    assert_eq!(problem("number=1&state=Texas").await, (400, "invalid_parameter".to_owned()));
+    assert_eq!(problem("number=1&state=Atlantis").await, (400, "invalid_parameter".to_owned()));
+    for state in ["Texas", "tx", "T.X."] {
+        let named = verified(&world, &format!("number=99999&state={state}&name=John%20Smith")).await;
+        assert_eq!(named["data"], *data, "{state}");
+    }
 }
 
 /// The release with two records of Texas set aside, and one of Washington that no id tells.

@@ -18,6 +18,22 @@ fn kind(path: &str) -> String {
     format!("{first}/{}", dataset.unwrap_or(if second.is_some() { "*" } else { "" }))
 }
 
+/// Pages whose texts are for people: those of records, datasets and the documentation name columns.
+const WITHOUT_CODES: [&str; 11] = ["business", "company", "compare", "county", "license", "permit", "property", "search", "state", "tax", "zip"];
+
+/// Names such as `not_reported` in the text of a page, outside of code and notices.
+fn codes(page: &str) -> Vec<String> {
+    let mut text = page.replace("<wbr>", "");
+    for (begin, end) in [("<code", "</code>"), ("<pre", "</pre>"), ("<svg", "</svg>"), ("<li id=\"notice", "</li>"), ("<", ">")] {
+        while let Some(from) = text.find(begin) {
+            let to = text[from..].find(end).map_or(text.len(), |to| from + to + end.len());
+            text.replace_range(from..to, " ");
+        }
+    }
+    let is_code = |word: &&str| word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    text.split_whitespace().map(|word| word.trim_matches([',', ';', '(', ')', '.'])).filter(is_code).map(str::to_owned).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_link_of_every_page_leads_somewhere() {
     let served = Served::new().await;
@@ -70,6 +86,9 @@ async fn every_link_of_every_page_leads_somewhere() {
         }
         assert!(answer.header("content-security-policy").starts_with("default-src 'self'"), "{path}");
         assert!(text.contains("<h1>") && text.contains("<title>") && text.contains("lang=\"en\"") && !text.contains(" style=\""), "{path}");
+        if WITHOUT_CODES.contains(&path[1..].split(['/', '?']).next().unwrap()) {
+            assert_eq!(codes(&text), [""; 0], "{path}");
+        }
         for source in attributes(&text, "src").into_iter().chain(attributes(&text, "srcset")) {
             assert!(source.starts_with('/'), "{path} asks another host: {source}");
         }
@@ -118,8 +137,9 @@ async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_
 async fn a_record_is_shown_with_the_digits_and_words_of_its_publisher() {
     let served = Served::new().await;
     let page = text(&browse(&served.router, "/records/geo.zcta_metric:2023:90210:population", "").await);
-    assert!(page.contains("<h1>19,652</h1>"), "{page}");
+    assert!(page.contains("<h1>Population of ZCTA 90210: 19,652</h1>"), "{page}");
     assert!(page.contains("<code>false</code>") && !page.contains("False"), "{page}");
+    assert!(page.contains("<dd>1335</dd>") && !page.contains("1335.0"), "{page}");
     // The samples have no figures of the area of 55401, which is no reason to say that there is no such area.
     let page = text(&browse(&served.router, "/zip/55401", "").await);
     assert!(page.contains("This release has no estimates for ZCTA 55401."), "{page}");
@@ -132,6 +152,8 @@ async fn a_browser_that_opens_the_api_without_a_key_is_told_what_it_is() {
     assert_eq!((page.status.as_u16(), page.header("content-type")), (401, "text/html; charset=utf-8"));
     assert!(text(&page).contains("curl -H") && text(&page).contains("&#x2f;zip&#x2f;90210"));
     // Programs get what they always got.
-    let request = axum::http::Request::get("/v1/zip/90210").header("accept", "*/*").body(axum::body::Body::empty()).unwrap();
-    assert_eq!(world.send(request).await.problem(), (401, "missing_api_key".to_owned()));
+    for accept in ["*/*", "text/html, */*", "application/json, text/html;q=0.9"] {
+        let request = axum::http::Request::get("/v1/zip/90210").header("accept", accept).body(axum::body::Body::empty()).unwrap();
+        assert_eq!(world.send(request).await.problem(), (401, "missing_api_key".to_owned()), "{accept}");
+    }
 }

@@ -90,3 +90,67 @@ async fn who_may_see_pages_is_a_setting() {
     assert_eq!(stale.status, 401);
     assert!(stale.headers.get_all("set-cookie").iter().any(|cookie| cookie.to_str().unwrap().starts_with("pubdata_key=; Path=/; Max-Age=0")));
 }
+
+#[tokio::test]
+async fn a_holder_sees_their_key_replaces_its_secret_and_revokes_it() {
+    let world = World::new().await;
+    let created = world.create_key(&[Scope::Geo], "free");
+    let keyed = format!("pubdata_key={}", created.key);
+    let page = browse(&world.router, "/keys", &keyed).await;
+    let shown = text(&page);
+    for words in [created.entry.id.as_str(), "60 requests a minute", "20 at once", "Create new secret", "Revoke my key"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("pd_") && !shown.contains("Create a key"), "{shown}");
+    let (form_cookie, form_token) = (cookies(&page), token(&page));
+    for form in ["action=rotate_mine", "action=revoke_mine", "action=rotate_mine&token=00"] {
+        assert_eq!(send(&world.router, "/keys", &format!("{keyed}; {form_cookie}"), form).await.status, 403, "{form}");
+    }
+    let rotated = send(&world.router, "/keys", &format!("{keyed}; {form_cookie}"), &format!("token={form_token}&action=rotate_mine")).await;
+    let rotated_page = text(&rotated);
+    let new = rotated_page.split_once("id=\"new-key\">").unwrap().1.split('<').next().unwrap();
+    assert!(rotated_page.contains("The old secret is accepted until 2026-01-15 13:00"), "{rotated_page}");
+    assert_eq!((cookies(&rotated), rotated.header("cache-control")), (format!("pubdata_key={new}"), "no-store"));
+    assert!(text(&browse(&world.router, "/keys", &keyed).await).contains("signed in with an old secret"));
+    let signed_in = format!("pubdata_key={new}; {form_cookie}");
+    let at_once = send(&world.router, "/keys", &signed_in, &format!("token={form_token}&action=rotate_mine&at_once=1")).await;
+    assert!(text(&at_once).contains("The old secret is no longer accepted"));
+    world.set_clock("2026-01-15T12:00:01Z");
+    for old in [&keyed, &signed_in] {
+        assert_eq!(browse(&world.router, "/keys", old).await.status, 401);
+    }
+    let signed_in = format!("{}; {form_cookie}", cookies(&at_once));
+    let revoked = send(&world.router, "/keys", &signed_in, &format!("token={form_token}&action=revoke_mine")).await;
+    assert_eq!((revoked.status.as_u16(), revoked.header("location")), (303, "/keys"));
+    assert!(revoked.headers.get("set-cookie").unwrap().to_str().unwrap().contains("Max-Age=0"));
+    world.set_clock("2026-01-15T12:00:02Z");
+    assert_eq!(browse(&world.router, "/keys", &signed_in).await.status, 401);
+}
+
+#[tokio::test]
+async fn keys_are_offered_the_plans_that_keys_can_have_and_the_limits_page_shows_all() {
+    let world = World::new().await;
+    let page = text(&browse(&world.router, "/keys", &format!("pubdata_key={}", world.key)).await);
+    assert!(
+        page.contains("<option selected>standard</option>") && page.contains("<option>unlimited</option>") && !page.contains(">anonymous</option>"),
+        "{page}"
+    );
+    let limits = text(&browse(&world.router, "/docs/limits", "").await);
+    // As schemas/_plans.toml has them.
+    for (plan, rate, burst, sockets) in [("anonymous", "120", "60", "10"), ("free", "60", "20", "2"), ("professional", "6,000", "1,000", "50")] {
+        let row = limits.split("<tr>").find(|row| row.contains(&format!("<td>{plan}"))).unwrap_or_else(|| panic!("{plan}: {limits}"));
+        let cells: Vec<&str> = row.split("class=\"number\">").skip(1).filter_map(|cell| cell.split('<').next()).collect();
+        assert_eq!(cells[..3], [rate, burst, sockets], "{plan}");
+    }
+}
+
+#[tokio::test]
+async fn documentation_shows_how_a_browser_calls_the_api() {
+    let world = World::new().await;
+    for path in ["/docs", "/docs/getZip"] {
+        assert!(text(&browse(&world.router, path, "").await).contains("href=\"/docs/guides/authentication\""), "{path}");
+    }
+    let guide = text(&browse(&world.router, "/docs/guides/authentication", "").await);
+    let (_, from_browser) = guide.split_once("From a browser").unwrap();
+    assert!(from_browser.contains("--cors-origin") && from_browser.contains("await fetch(") && !from_browser.contains("process.env"), "{from_browser}");
+}

@@ -2,6 +2,7 @@
 
 mod crawl;
 mod docs;
+mod figures;
 mod forms;
 mod hostile;
 mod requests;
@@ -16,13 +17,13 @@ use tower::ServiceExt;
 use super::{Answer, read};
 
 /// Asks as a browser does, with cookies.
-async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
+pub async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
     let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8").header(header::COOKIE, cookies);
     read(api.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
 }
 
 /// Sends a form as a browser does.
-async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
+pub async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
     let request = Request::post(path)
         .header(header::HOST, "localhost:8080")
         .header(header::ORIGIN, "http://localhost:8080")
@@ -31,7 +32,7 @@ async fn send(api: &Api, path: &str, cookies: &str, form: &str) -> Answer {
     read(api.clone().oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()).await
 }
 
-fn text(answer: &Answer) -> String {
+pub fn text(answer: &Answer) -> String {
     String::from_utf8(answer.bytes.clone()).unwrap()
 }
 
@@ -47,13 +48,13 @@ fn attributes(text: &str, name: &str) -> Vec<String> {
 }
 
 /// The name and value of the cookies that an answer sets, as they are sent back.
-fn cookies(answer: &Answer) -> String {
+pub fn cookies(answer: &Answer) -> String {
     let set = answer.headers.get_all(header::SET_COOKIE).iter().map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
     set.collect::<Vec<_>>().join("; ")
 }
 
 /// The token of the forms of a page.
-fn token(answer: &Answer) -> String {
+pub fn token(answer: &Answer) -> String {
     let text = text(answer);
     let (_, rest) = text.split_once("name=\"token\" value=\"").unwrap();
     rest.split('"').next().unwrap().to_owned()

@@ -83,6 +83,19 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
 }
 
 #[tokio::test]
+async fn a_place_in_the_stead_of_a_jurisdiction_gets_the_ids_that_are_near() {
+    let world = world_with_zips().await;
+    for (text, near) in [("chicago", "; did you mean `us-il-chicago`?"), ("us-il-chicgo", "; did you mean `us-il-chicago`?"), ("Springfield", ".")] {
+        let answer = world.get(&format!("/v1/permits/search?jurisdiction={text}")).await;
+        assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()), "{text}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(&format!("are not covered{near}")) && detail.ends_with("jurisdictions are covered: /v1/coverage lists them"), "{detail}");
+    }
+    let of_code = world.ok("/v1/permits/search?city=Austin&state=TX").await;
+    assert_eq!(world.ok("/v1/permits/search?city=Austin&state=Texas").await["data"], of_code["data"]);
+}
+
+#[tokio::test]
 async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
     let world = world_with_zips().await;
     let problem = async |query: &str| {
@@ -117,7 +130,7 @@ async fn a_zip_code_that_a_list_does_not_state_is_told_with_the_ways_out() {
     // What the city's list does not say it covers is not said to be covered, nor not to be.
     let (status, code, detail) = problem("zip=60201").await;
     assert_eq!((status, code.as_str()), (404, "coverage_unavailable"));
-    assert!(detail.contains("60201 (Evanston, IL); us-il-chicago states a ZIP code for none of its 4 permits") && detail.contains("is not known"), "{detail}");
+    assert!(detail.contains("60201 (Evanston, IL); 1 of 3 lists lack ZIP codes (`gaps` of /v1/coverage)") && detail.contains("is not known"), "{detail}");
     let (status, code, _) = problem("zip=99999").await;
     assert_eq!((status, code.as_str()), (404, "coverage_unavailable"));
     // One of Austin's permits has no ZIP code.

@@ -59,13 +59,16 @@ async fn pages_of_a_search_follow_one_another() {
 #[tokio::test]
 async fn a_profile_says_what_a_company_is_and_has() {
     let world = world().await;
-    let data = &world.ok("/v1/sec/companies/320193").await["data"];
+    let answer = world.ok("/v1/sec/companies/320193").await;
+    let data = &answer["data"];
     assert_eq!((&data["cik"], &data["name"], &data["fiscal_year_end"]), (&json!("0000320193"), &json!("Apple Inc."), &json!("09-26")));
     assert_eq!(data["former_names"], json!([{"name": "APPLE COMPUTER INC", "from": null, "to": "2007-01-04"}]));
     assert_eq!(data["tickers"], json!([{"ticker": "AAPL", "exchange": "Nasdaq"}]));
     assert_eq!(data["business_address"]["city"], "CUPERTINO");
     assert_eq!(data["filings"]["annual"], json!({"count": 2, "first_filed": "2023-11-03", "last_filed": "2024-11-01"}));
-    assert_eq!(data["filings"]["missing"], 3);
+    assert_eq!(data["filings"].as_object().unwrap().keys().collect::<Vec<_>>(), ["annual", "quarterly"]);
+    let missing = answer["meta"]["notices"].as_array().unwrap().iter().find(|notice| notice["code"] == "OLDER_FILINGS_MISSING").unwrap();
+    assert!(missing["message"].as_str().unwrap().contains("3 older filings of any form"), "{missing}");
     let metric = |metric: &str, period: &str| {
         let all = data["metrics_available"].as_array().unwrap();
         all.iter().find(|entry| entry["metric"] == metric && entry["period"] == period).unwrap().clone()

@@ -4,7 +4,8 @@ use super::world;
 use crate::serve::notices;
 
 fn numbers(answer: &Value) -> Vec<&str> {
-    answer["data"].as_array().unwrap().iter().map(|filing| filing["accession_number"].as_str().unwrap()).collect()
+    let filings = answer["data"].as_array().or_else(|| answer["data"]["filings"].as_array());
+    filings.unwrap().iter().map(|filing| filing["accession_number"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -20,7 +21,8 @@ async fn a_companys_reports_are_listed_newest_first() {
         "evidence_url": "https://www.sec.gov/Archives/edgar/data/320193/000032019324000124/0000320193-24-000124-index.htm", "size_bytes": 1_000, "has_xbrl": true,
         "has_inline_xbrl": true
     });
-    let mut found = all["data"][0].clone();
+    assert_eq!((&all["data"]["cik"], &all["data"]["name"]), (&json!("0000320193"), &json!("Apple Inc.")));
+    let mut found = all["data"]["filings"][0].clone();
     found.as_object_mut().unwrap().remove("provenance");
     assert_eq!(found, first);
     for (query, range) in
@@ -59,9 +61,14 @@ async fn filings_of_all_registrants_are_searched_by_date_and_form() {
     assert_eq!(ciks, ["0000320193", "0000055785"], "one filing of two registrants is one item");
     assert_eq!(numbers(&search("form=10-K&limit=1").await), ["0000320193-24-000123"]);
     assert_eq!(numbers(&search("form=10-k&include_amendments=true&limit=1").await), ["0000320193-24-000124"]);
-    let misspelled = search("form=10K").await;
-    assert_eq!(notices(&misspelled), ["FORM_UNKNOWN"]);
-    assert!(misspelled["meta"]["notices"][0]["message"].as_str().unwrap().contains("did you mean `10-K`?"));
+    let misspelled = world.get("/v1/filings/search?form=10k").await;
+    assert_eq!(misspelled.problem(), (400, "invalid_parameter".to_owned()));
+    assert_eq!(misspelled.json()["detail"], "`form`: there is no form type `10K`; did you mean `10-K`?");
+    let near = search("form=10-KK").await;
+    assert_eq!(notices(&near), ["FORM_UNKNOWN"]);
+    assert!(near["meta"]["notices"][0]["message"].as_str().unwrap().contains("did you mean `10-K`?"));
+    let absent = search("form=10-QT").await;
+    assert!(absent["meta"]["notices"][0]["message"].as_str().unwrap().starts_with("this release has no filing of form `10-QT`; form types"));
 
     let mut seen = Vec::new();
     let mut query = "filed_from=2000-01-01&limit=3".to_owned();
@@ -94,10 +101,15 @@ async fn filings_are_searched_by_registrant() {
     assert_eq!((numbers(&items), notices(&items)), (vec!["0000320193-24-000067"], vec!["TICKER_IS_CURRENT"]));
     assert_eq!(items["data"][0]["form_description"], "Current report");
     assert_eq!((&items["data"][0]["primary_document_url"], &items["data"][0]["items"]), (&Value::Null, &json!(["2.02", "9.01"])));
-    let misspelled = search("cik=320193&form=10k").await;
-    assert_eq!((numbers(&misspelled).len(), notices(&misspelled)), (0, vec!["FORM_UNKNOWN"]));
-    let message = misspelled["meta"]["notices"][0]["message"].as_str().unwrap();
-    assert!(message.starts_with("these registrants have no filing of form `10K`; did you mean `10-K`?"), "{message}");
+    for (form, meant) in [("10k", "10-K"), ("8K/A", "8-K/A"), ("DEF14A", "DEF 14A")] {
+        let misspelled = world.get(&format!("/v1/filings/search?cik=320193&form={form}")).await;
+        assert_eq!(misspelled.problem(), (400, "invalid_parameter".to_owned()), "{form}");
+        assert!(misspelled.json()["detail"].as_str().unwrap().ends_with(&format!("did you mean `{meant}`?")), "{form}");
+    }
+    let near = search("cik=320193&form=10-KK").await;
+    assert_eq!((numbers(&near).len(), notices(&near)), (0, vec!["FORM_UNKNOWN"]));
+    let message = near["meta"]["notices"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("these registrants have no filing of form `10-KK`; did you mean `10-K`?"), "{message}");
     let absent = search("cik=55785&form=10-Q").await;
     assert_eq!((numbers(&absent).len(), notices(&absent)), (0, vec![]), "a form that companies file is no mistake");
     assert_eq!(numbers(&search("cik=55785").await), ["0000055785-24-000018"]);
@@ -114,7 +126,10 @@ async fn filings_are_searched_by_registrant() {
     for query in ["", "items=2.02", "form=10-K&period_from=2024-01-01", "accession_number=0000320193-24-000123"] {
         assert_eq!(wrong(query).await, (400, "missing_parameter".to_owned()), "{query}");
     }
-    for query in ["ticker=AAPL&cik=320193", "form=10-K&form_type=10-Q", "filed_from=2024-01-01&date_from=2024-01-01"] {
+    for query in ["ticker=AAPL&cik=320193", "form=10-K&form_type=10-Q"] {
         assert_eq!(wrong(query).await, (400, "invalid_parameter".to_owned()), "{query}");
     }
+    let other = world.get("/v1/filings/search?date_from=2024-01-01").await;
+    assert_eq!(other.problem(), (400, "unknown_parameter".to_owned()));
+    assert_eq!(other.json()["detail"], "there is no parameter `date_from` here; did you mean `filed_from` or `period_from`?");
 }

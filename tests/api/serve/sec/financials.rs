@@ -29,7 +29,7 @@ async fn a_restated_figure_carries_what_was_first_reported() {
         "conflicts": [], "null_reason": null, "warnings": [],
         "provenance": {
             "dataset_id": "sec.financial_value", "source_id": "test.places_file", "source_url": "https://publisher.example/places.txt", "source_version": "2025",
-            "source_date": "2025-09-01", "schema_version": world.contracts["sec.financial_value"].version, "validation_status": "passed",
+            "source_date": "2025-09-01", "source_mirror": null, "schema_version": world.contracts["sec.financial_value"].version, "validation_status": "passed",
             "record_id": "sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"
         }
     });
@@ -147,6 +147,114 @@ async fn quarters_and_years_to_date_are_told_apart() {
     assert!(notices(&answer).contains(&"NO_FOURTH_QUARTER"));
     let annual = world.ok("/v1/sec/companies/320193/financials?metric=eps_diluted").await;
     assert_eq!((&values(&annual)[0]["value"], &values(&annual)[0]["unit"]), (&json!(6.13), &json!("USD/shares")));
+}
+
+#[tokio::test]
+async fn span_selects_quarters_or_years_to_date() {
+    let world = world().await;
+    let path = "/v1/sec/companies/320193/financials?metric=operating_cash_flow&period=quarterly";
+    let of = async |span: &str| {
+        let answer = world.ok(&format!("{path}{span}")).await;
+        assert_eq!(answer["data"]["span"].as_str().map(|span| format!("&span={span}")).unwrap_or_default(), span);
+        values(&answer).iter().map(|value| value["fiscal_period"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (of("").await, of("&span=quarter").await, of("&span=ytd").await),
+        (vec!["Q1".to_owned(), "Q2".to_owned()], vec!["Q1".to_owned()], vec!["Q1".to_owned(), "Q2".to_owned()])
+    );
+
+    let compare = "/v1/sec/financials/compare?metric=operating_cash_flow&period=quarterly&ciks=320193,55785";
+    let of = async |span: &str| {
+        let answer = world.ok(&format!("{compare}&span={span}")).await;
+        let of_apple = |period: &Value| (period["fiscal_period"].clone(), period["values"][0]["value"].clone(), period["values"][0]["null_reason"].clone());
+        answer["data"]["periods"].as_array().unwrap().iter().map(of_apple).collect::<Vec<_>>()
+    };
+    let (first, second) = (json!(39_895_000_000_u64), json!(62_585_000_000_u64));
+    assert_eq!(of("ytd").await, [(json!("Q1"), first.clone(), Value::Null), (json!("Q2"), second, Value::Null)]);
+    assert_eq!(of("quarter").await, [(json!("Q1"), first, Value::Null), (json!("Q2"), Value::Null, json!("not_in_span"))]);
+
+    let frame = "/v1/sec/financials/frames/operating_cash_flow?fiscal_year=2024&period=quarterly";
+    for (span, count) in [("", 2), ("&span=quarter", 1), ("&span=ytd", 2)] {
+        assert_eq!(world.ok(&format!("{frame}{span}")).await["meta"]["page"]["total"], count, "{span}");
+    }
+    for path in ["/v1/sec/companies/320193/financials?span=ytd", "/v1/sec/financials/compare?metric=revenue&ciks=320193,55785&span=ytd"] {
+        let wrong = world.get(path).await;
+        assert_eq!((wrong.problem(), wrong.json()["detail"].clone()), ((400, "invalid_parameter".to_owned()), json!("`span` needs `period=quarterly`")));
+    }
+}
+
+#[tokio::test]
+async fn a_series_without_figures_of_the_span_says_so() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = draft();
+    let first_quarter = |row: &Value| row["series"] == "quarterly" && row["fiscal_period"] == "Q1";
+    draft.tables.iter_mut().for_each(|table| table.rows.retain(|row| !first_quarter(row)));
+    publish(&world, draft).await;
+    let answer = world.ok("/v1/sec/companies/320193/financials?metric=operating_cash_flow&period=quarterly&span=quarter").await;
+    let series = &answer["data"]["series"][0];
+    assert_eq!((&series["values"], &series["null_reason"]), (&json!([]), &json!("not_in_span")));
+}
+
+#[tokio::test]
+async fn metric_has_a_plural_and_a_fiscal_year_is_both_its_ends() {
+    let world = world().await;
+    for (one, other) in [
+        (format!("{KIMBERLY}?metric=revenue"), format!("{KIMBERLY}?metrics=revenue")),
+        (format!("{KIMBERLY}?metric=revenue&fiscal_year_from=2023&fiscal_year_to=2023"), format!("{KIMBERLY}?metric=revenue&fiscal_year=2023")),
+        ("/v1/sec/financials/compare?metric=revenue&ciks=320193,55785".to_owned(), "/v1/sec/financials/compare?metrics=revenue&ciks=320193,55785".to_owned()),
+        (
+            "/v1/sec/financials/compare?metric=revenue&ciks=320193,55785&fiscal_year_from=2024&fiscal_year_to=2024".to_owned(),
+            "/v1/sec/financials/compare?metric=revenue&ciks=320193,55785&fiscal_year=2024".to_owned(),
+        ),
+        ("/v1/financials/320193?fiscal_year_from=2022&fiscal_year_to=2022".to_owned(), "/v1/financials/320193?fiscal_year=2022".to_owned()),
+    ] {
+        assert_eq!(world.ok(&one).await["data"], world.ok(&other).await["data"], "{other}");
+    }
+    for (query, detail) in [
+        ("metric=revenue&metrics=revenue", "give `metric` or `metrics`, not both"),
+        ("fiscal_year=2023&fiscal_year_to=2023", "give `fiscal_year`, or `fiscal_year_from` and `fiscal_year_to`, not both"),
+        ("metrics=revenues", "`metrics`: `revenues` is not valid; did you mean `revenue`?"),
+    ] {
+        let wrong = world.get(&format!("{KIMBERLY}?{query}")).await;
+        assert_eq!((wrong.problem(), wrong.json()["detail"].clone()), ((400, "invalid_parameter".to_owned()), json!(detail)));
+    }
+}
+
+#[tokio::test]
+async fn a_balance_has_no_first_day_and_the_answer_says_why() {
+    let world = World::empty(|_| {}).await;
+    let mut draft = draft();
+    draft.tables.extend(restated_and_stated_twice());
+    publish(&world, draft).await;
+    for path in [
+        "/v1/sec/companies/886982/financials?metric=total_assets",
+        "/v1/sec/financials/compare?metric=total_assets&ciks=886982,320193",
+        "/v1/sec/financials/frames/total_assets?fiscal_year=2008",
+        "/v1/financials/320193?statement=balance",
+    ] {
+        let answer = world.ok(path).await;
+        assert_eq!(notices(&answer).iter().filter(|code| **code == "INSTANT_HAS_NO_START").count(), 1, "{path}");
+    }
+    for path in ["/v1/sec/companies/789019/financials?metric=revenue", "/v1/financials/320193?statement=income"] {
+        assert!(!notices(&world.ok(path).await).contains(&"INSTANT_HAS_NO_START"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_record_says_how_its_fiscal_year_is_derived() {
+    let world = world().await;
+    let record = "sec.financial_value:0000320193:revenue:2023-10-01..2024-09-28:0000320193-24-000001";
+    let chain = world.ok(&format!("/v1/provenance/{record}")).await["data"].take();
+    let derived: Vec<(&str, bool)> = chain["derivations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|derived| (derived["column"].as_str().unwrap(), derived["rule"].as_str().unwrap().contains("in the source is")))
+        .collect();
+    assert_eq!(derived, [("fiscal_year", true), ("fiscal_period", true)]);
+    assert_eq!(chain["record"]["columns"]["value"], json!(391_035_000_000_u64), "a figure is a number");
+    let filing = world.ok("/v1/provenance/sec.filing:0000320193:0000320193-24-000123").await;
+    assert_eq!(filing["data"]["derivations"], json!([]));
 }
 
 #[tokio::test]

@@ -21,7 +21,11 @@ async fn a_frame_has_the_last_report_of_every_company() {
     let kimberly = json!({
         "cik": "0000055785", "name": "KIMBERLY CLARK CORP", "fiscal_period": "FY", "period_start": "2023-01-01", "period_end": "2023-12-31", "value": 17_146_000_000_u64, "unit": "USD", "is_ytd": false,
         "accession_number": "0001628280-26-007567", "evidence_url": "https://www.sec.gov/Archives/edgar/data/55785/000162828026007567/0001628280-26-007567-index.htm",
-        "record_id": "sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"
+        "provenance": {
+            "dataset_id": "sec.financial_value", "source_id": "test.places_file", "source_url": "https://publisher.example/places.txt", "source_version": "2025",
+            "source_date": "2025-09-01", "source_mirror": null, "schema_version": world.contracts["sec.financial_value"].version, "validation_status": "passed",
+            "record_id": "sec.financial_value:0000055785:revenue:2023-01-01..2023-12-31:0001628280-26-007567"
+        }
     });
     assert_eq!(answer["data"]["values"][0], kimberly);
     assert_eq!(["metric", "unit", "period_type"].map(|name| answer["data"][name].as_str().unwrap()), ["revenue", "USD", "annual"]);
@@ -55,9 +59,11 @@ async fn every_value_of_a_frame_is_that_of_the_company_and_leads_to_its_record()
             );
             let company = world.ok(&path).await;
             let known = company["data"]["series"][0]["values"].as_array().unwrap();
-            let same =
-                known.iter().find(|known| known["provenance"]["record_id"] == value["record_id"]).unwrap_or_else(|| panic!("{value} is not among {known:?}"));
-            for member in ["fiscal_period", "period_start", "period_end", "value", "unit", "is_ytd", "accession_number", "evidence_url"] {
+            let same = known
+                .iter()
+                .find(|known| known["provenance"]["record_id"] == value["provenance"]["record_id"])
+                .unwrap_or_else(|| panic!("{value} is not among {known:?}"));
+            for member in ["fiscal_period", "period_start", "period_end", "value", "unit", "is_ytd", "accession_number", "evidence_url", "provenance"] {
                 assert_eq!(value[member], same[member], "{member} of {value}");
             }
         }

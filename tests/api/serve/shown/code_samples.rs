@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{has, run};
 use crate::serve::Listening;
+use crate::serve::examples::NO_TOKEN;
 use pubdata_testing::peers::python;
 
 /// The code of each operation in one language, as it is served.
@@ -17,9 +18,23 @@ async fn served(listening: &Listening, label: &str) -> Vec<(String, String)> {
     let source = |operation: &Value| {
         let samples = operation["x-codeSamples"].as_array().unwrap();
         let sample = samples.iter().find(|sample| sample["label"] == label).unwrap();
-        (operation["operationId"].as_str().unwrap().to_owned(), sample["source"].as_str().unwrap().replace("k0123456789ab", &key_id))
+        let source = sample["source"].as_str().unwrap().replace("k0123456789ab", &key_id);
+        let operation_id = operation["operationId"].as_str().unwrap();
+        let source = match operation_id {
+            // Of another key than the other samples send, and with a token of its own.
+            "rotateMyKey" | "revokeMyKey" => with_key(&source, &listening.served.key_of(&[Scope::Geo])),
+            "showInvitation" | "redeemInvitation" => source.replace(NO_TOKEN, &listening.served.invitation()),
+            _ => source,
+        };
+        (operation_id.to_owned(), source)
     };
     operations.map(source).collect()
+}
+
+/// A sample that sends a key in place of that of the environment.
+fn with_key(source: &str, key: &str) -> String {
+    let of_environment = ["os.environ[\"PUBDATA_KEY\"]", "process.env.PUBDATA_KEY", "Sys.getenv(\"PUBDATA_KEY\")"];
+    of_environment.iter().fold(source.replace("$PUBDATA_KEY", key), |text, variable| text.replace(variable, &format!("\"{key}\"")))
 }
 
 #[tokio::test(flavor = "multi_thread")]

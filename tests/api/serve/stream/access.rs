@@ -30,7 +30,7 @@ async fn a_key_in_the_upgrade_is_checked_before_it() {
         assert_eq!(problem["instance"], "/v1/stream");
     }
     assert_eq!(room.world.get("/v1/stream").await.problem(), (400, "invalid_parameter".to_owned()), "no handshake");
-    assert_eq!(room.world.post("/v1/stream", &json!({})).await.problem(), (404, "route_not_found".to_owned()));
+    assert_eq!(room.world.post("/v1/stream", &json!({})).await.problem(), (405, "method_not_allowed".to_owned()));
     assert_eq!(room.world.get("/v1/stream?key=pd_x").await.problem(), (400, "unknown_parameter".to_owned()), "no key in the URL");
     assert_eq!(sockets(&room).await, 0);
 }
@@ -62,12 +62,17 @@ async fn browsers_send_the_key_in_the_first_message() {
         (json!({"type": "auth", "token": "pd_no_such_key"}), "invalid_api_key", 4401),
         (json!({"type": "auth", "token": other}), "insufficient_permission", 4403),
         (json!({"type": "subscribe", "id": "s"}), "missing_api_key", 4401),
-        (json!({"type": "auth"}), "invalid_parameter", 4400),
     ] {
         let mut client = without_key(&room).await;
         client.send(&message).await;
         assert_eq!(client.refusal().await, (code.to_owned(), Some(close)), "{message}");
     }
+    let mut mistyped = without_key(&room).await;
+    mistyped.send(&json!({"type": "aut", "token": room.world.key})).await;
+    let error = mistyped.next().await;
+    assert_eq!((&error["detail"], &error["fatal"]), (&json!("there is no message type `aut`; did you mean `auth`?"), &json!(false)));
+    mistyped.send(&json!({"type": "auth", "token": room.world.key})).await;
+    assert_eq!(mistyped.next().await["type"], "welcome");
 }
 
 #[tokio::test]
@@ -133,6 +138,19 @@ async fn a_flood_of_pings_beneath_the_protocol_ends_the_connection() {
         unknown.send_message(Message::Ping("a".into())).await;
     }
     assert_eq!(unknown.refusal().await, ("rate_limited".to_owned(), Some(4429)), "nor without a key");
+}
+
+#[tokio::test]
+async fn a_secret_that_was_replaced_at_once_closes_its_sockets_and_the_new_one_opens_others() {
+    let room = Room::with(|settings| settings.limits.stream_heartbeat = Duration::from_millis(50)).await;
+    let created = room.world.create_key(&[Scope::Stream], "standard");
+    let mut client = room.connect_with(&[("x-api-key", &created.key)]).await.unwrap();
+    client.next().await;
+    let rotated = Keys::open(&room.world.home).rotate(&created.entry.id, &created.entry.sha256, 0, Timestamp::now()).unwrap();
+    assert_eq!(client.refusal().await, ("invalid_api_key".to_owned(), Some(4401)));
+    let mut stays = room.connect_with(&[("x-api-key", &rotated.key)]).await.unwrap();
+    assert_eq!(stays.next().await["type"], "welcome");
+    assert_eq!(stays.next().await["type"], "heartbeat");
 }
 
 #[tokio::test]

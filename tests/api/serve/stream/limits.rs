@@ -46,7 +46,7 @@ async fn servers_that_share_limits_let_through_one_plan_together() {
     let Some(redis) = Redis::start(address, folder.path()) else { return };
     let plan = |name: &str| NewKey { name: name.to_owned(), scopes: vec![Scope::Geo], plan: "free".to_owned(), expires_at: None };
     let create = |name: &str| Keys::open(&world.home).create(plan(name), &world.plans(), jiff::Timestamp::now()).unwrap().key;
-    let burst = world.plans().get("free").unwrap().burst;
+    let burst = world.plans().of_key("free").unwrap().burst;
     let url = format!("redis://{address}");
     let begin = |when_away: &str| {
         let server = free_address();

@@ -71,7 +71,9 @@ impl Room {
     /// A socket with the world's key.
     pub async fn connect(&self) -> Client<TcpStream> {
         let mut client = self.connect_with(&[("x-api-key", &self.world.key)]).await.unwrap();
-        assert_eq!(client.next().await["type"], "welcome");
+        let welcome = client.next().await;
+        assert_eq!(welcome["type"], "welcome");
+        client.connection_id = welcome["connection_id"].as_str().unwrap().to_owned();
         client
     }
 
@@ -106,6 +108,8 @@ pub const NVIDIA: &str = "0001045810";
 
 pub struct Client<S> {
     socket: WebSocketStream<S>,
+    /// Of the welcome; empty before it.
+    pub connection_id: String,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
@@ -115,7 +119,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
             request.headers_mut().insert(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
         match tokio_tungstenite::client_async(request, stream).await {
-            Ok((socket, _)) => Ok(Self { socket }),
+            Ok((socket, _)) => Ok(Self { socket, connection_id: String::new() }),
             Err(Error::Http(response)) => {
                 let body = response.body().as_deref().unwrap_or_default();
                 Err((response.status().as_u16(), serde_json::from_slice(body).unwrap_or_default()))

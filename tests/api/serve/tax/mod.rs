@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::World;
 use super::home::{Draft, Table};
 use super::zip_code::{MADE_UP, zip, zip_county};
-use rows::{boundaries, place, rates, rule, taxability, texas_rate};
+use rows::{boundaries, in_county, place, rates, rule, taxability, texas_rate};
 
 pub async fn world() -> World {
     let world = World::empty(|_| {}).await;
@@ -50,8 +50,8 @@ pub fn draft() -> Draft {
     ];
     let texas = vec![
         place("TX", 0, Some("Abilene"), None, Some("2221012"), &[]),
-        place("TX", 1, Some("Addison"), None, Some("2057217"), &["spd=3057994"]),
-        place("TX", 2, Some("Dallas"), None, Some("2057207"), &["spd=3057994"]),
+        in_county(place("TX", 1, Some("Addison"), None, Some("2057217"), &["spd=3057994"]), "48113"),
+        in_county(place("TX", 2, Some("Dallas"), None, Some("2057207"), &["spd=3057994"]), "48113"),
         place("TX", 3, Some("Salado"), None, None, &["spd=5014604"]),
         place("TX", 4, Some("Salado"), Some("48491"), None, &[]),
         place("TX", 5, None, Some("48113"), None, &[]),

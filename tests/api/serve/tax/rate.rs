@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{outcome, rate, world};
+use crate::serve::served::Served;
 use crate::serve::{World, notices};
 
 #[tokio::test]
@@ -159,12 +160,6 @@ async fn each_way_of_taxing_has_its_answer() {
     );
     assert!(notices(&dallas).contains(&"ORIGIN_SOURCED_STATE"));
     assert_eq!(outcome(&of("zip=75001").await["data"]).2, ["state 48 0.0625", "city 2057217 0.01", "special 3057994 0.01"], "the city of the ZIP code");
-    let rest = of("zip=75099").await;
-    assert_eq!(
-        outcome(&rest["data"]),
-        ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()),
-        "no place of the city's name"
-    );
     // Two records of a ZIP code that do not agree; the district typed as the state's own is not added.
     let auburn = of("zip=98002").await;
     assert_eq!((outcome(&auburn["data"]).0.as_str(), outcome(&auburn["data"]).1), ("0.077", "zip5_lowest"));
@@ -198,6 +193,63 @@ async fn what_contradicts_itself_is_noticed_and_what_is_missing_refused() {
     }
     let nothing = World::new().await;
     assert_eq!(world_problem(&nothing, "city=Milwaukee&state=WI").await, (404, "coverage_unavailable".to_owned()));
+}
+
+#[tokio::test]
+async fn city_that_no_list_has_gets_no_rate_of_another_area() {
+    let world = world().await;
+    // Coppell is not among the three areas of Dallas County.
+    for query in [
+        "zip=75099",
+        "zip=75099-1234",
+        "zip=75099&city=Coppell&state=TX",
+        "zip=75099&city=Nowhereville",
+        "city=Coppell&state=TX",
+        "address=1%20Main%20St%2C%20Coppell%2C%20TX%2075099",
+    ] {
+        let answer = rate(&world, query).await;
+        let data = &answer["data"];
+        let expected = ("null".to_owned(), "county", vec!["state 48 0.0625".to_owned(), "local local null".to_owned()]);
+        assert_eq!(outcome(data), expected, "{query}");
+        assert_eq!((&data["known_rate"], &data["components"][1]["null_reason"]), (&json!(0.0625), &json!("city_not_listed")));
+        let others: Vec<&Value> = data["match"]["alternatives"].as_array().unwrap().iter().map(|other| &other["combined_rate"]).collect();
+        assert_eq!((&data["match"]["is_ambiguous"], others), (&json!(true), vec![&json!(0.0675), &json!(0.0825), &json!(0.0825)]), "{query}");
+        let notice = answer["meta"]["notices"].as_array().unwrap().iter().find(|notice| notice["code"] == "CITY_NOT_LISTED").unwrap();
+        assert!(notice["message"].as_str().unwrap().to_lowercase().contains("named coppell"), "{notice}");
+        assert_eq!(notices(&answer).contains(&"CITY_ZIP_MISMATCH"), query.contains("Nowhereville"), "{query}");
+    }
+    let outside = rate(&world, "zip=75099&unincorporated=true").await;
+    assert_eq!(outcome(&outside["data"]), ("0.0675".to_owned(), "county", ["state 48 0.0625", "county 113 0.005"].map(str::to_owned).into()));
+    // A listed city beside a ZIP code of another one is an alternative.
+    let other = rate(&world, "zip=75001&city=Dallas").await;
+    let names = |other: &Value| other["components"][1]["name"].as_str().unwrap().to_owned();
+    assert_eq!(other["data"]["match"]["alternatives"].as_array().unwrap().iter().map(names).collect::<Vec<_>>(), ["Dallas County", "Dallas"]);
+    assert_eq!(rate(&world, "zip=53202&city=Nowhereville").await["data"]["combined_rate"], 0.079, "the ZIP code's city counts");
+    let sale = json!({"to": {"zip": "75099"}, "amount": 100});
+    let sale = world.post("/v1/tax/calculate", &sale).await.json()["data"].take();
+    assert_eq!((&sale["tax_amount"], &sale["known_tax_amount"], &sale["match"]["is_ambiguous"]), (&json!(null), &json!(6.25), &json!(true)));
+    assert_eq!(sale["unknown"][0]["reason"], "city_not_listed");
+    assert_eq!(world.ok("/v1/zip/75099?fields=sales_tax").await["data"]["sales_tax"], Value::Null);
+}
+
+/// The four rows of the Department's list: Los Angeles and the land outside of it at 9.5 percent, San Francisco, and Alpine County.
+#[tokio::test(flavor = "multi_thread")]
+async fn beverly_hills_gets_no_rate_of_the_land_outside_of_cities() {
+    let served = Served::new().await;
+    for query in ["zip=90210", "zip=90210-1234", "zip=90210&city=Beverly+Hills&state=CA", "zip=90210&city=Nowhereville", "city=Beverly+Hills&state=CA"] {
+        let answer = served.ok(&format!("/v1/tax/rate?{query}&date=2026-08-01")).await;
+        let data = &answer["data"];
+        assert_eq!((&data["combined_rate"], &data["known_rate"], &data["match"]["is_ambiguous"]), (&Value::Null, &json!(0.0725), &json!(true)), "{query}");
+        let district = |other: &Value| format!("{} {}", other["components"][2]["name"].as_str().unwrap(), other["combined_rate"]);
+        let others: Vec<String> = data["match"]["alternatives"].as_array().unwrap().iter().map(district).collect();
+        assert_eq!(others, ["Districts of UNINCORPORATED AREA-LOS ANGELES 0.095", "Districts of LOS ANGELES 0.095"], "{query}");
+        assert!(notices(&answer).contains(&"CITY_NOT_LISTED"), "{query}");
+    }
+    let batch = json!({"date": "2026-08-01", "addresses": [{"zip": "90210"}]});
+    let item = served.ask("/v1/tax/batch", Some(&batch)).await.json()["data"][0].take();
+    assert_eq!((&item["result"]["combined_rate"], &item["result"]["known_rate"]), (&Value::Null, &json!(0.0725)));
+    assert_eq!(item["notices"][1]["code"], "CITY_NOT_LISTED");
+    assert_eq!(served.ok("/v1/zip/90210?fields=sales_tax").await["data"]["sales_tax"], Value::Null);
 }
 
 #[tokio::test]

@@ -133,6 +133,12 @@ pub fn place(state: &str, number: usize, city: Option<&str>, county_fips: Option
     })
 }
 
+/// A place in a county that levies no tax of its own there, as the Comptroller lists Dallas and Addison.
+pub fn in_county(mut place: Value, county_fips: &str) -> Value {
+    place["county_fips"] = county_fips.into();
+    place
+}
+
 /// A rate of Texas as published for the third quarter of 2026.
 pub fn texas_rate(class: &str, code: &str, name: &str, rate: &str) -> Value {
     json!({

@@ -146,7 +146,7 @@ async fn a_sale_within_an_origin_state_takes_the_sellers_place() {
     let buyer = tax(json!({"state": "TX"})).await;
     assert_eq!((&buyer["data"]["tax_amount"], &buyer["data"]["sourcing"]), (&json!(8.25), &json!("destination")));
     assert!(notices(&buyer).contains(&"ORIGIN_SOURCED_STATE"));
-    let seller = tax(json!({"zip": "75099"})).await;
+    let seller = tax(json!({"zip": "75099", "unincorporated": true})).await;
     assert_eq!((&seller["data"]["tax_amount"], &seller["data"]["sourcing"]), (&json!(6.75), &json!("origin")));
     assert_eq!(seller["data"]["sourcing_basis"]["state_rule"], "origin");
     assert!(!notices(&seller).contains(&"ORIGIN_SOURCED_STATE"));

@@ -67,13 +67,13 @@ fn a_city_goes_from_its_file_to_an_answer_by_commands_alone() {
         ("status", "active"),
         ("applied_date", "2025-01-05"),
         ("issued_date", "2025-02-05"),
-        ("job_value", "1004.5"),
         ("zip", "62701"),
         ("state", "IL"),
         ("description", "Work, no. 4"),
     ] {
         assert_eq!(begun.value(number, column), expected, "{column}");
     }
+    assert_eq!(begun.value(number, "job_value"), 1004.5);
     assert_eq!(begun.value("SPR-2025-00005", "status"), "unknown");
     assert_eq!(begun.value("SPR-2025-00007", "type"), "unknown");
     let mut served = Served::start(&begun);

@@ -24,7 +24,7 @@ fn what_cannot_be_begun_is_told_with_a_way_out() {
         ("permit", "us-co-boulder", "https://data.example.org/x?year={year}", &[], 40, "only `{offset}`"),
         ("permit", "us-co-boulder", "https://data.example.org/none.csv", &[], 30, "put the file at DIR/data.example.org/none.csv"),
         ("permit", "us-co-boulder", URL, &["--column", "permit_number=Case No"], 40, "the file has no column `Case No`"),
-        ("permit", "us-co-boulder", URL, &["--column", "number=Status"], 40, "no column of ours"),
+        ("permit", "us-co-boulder", URL, &["--column", "number=Status"], 40, "no column of pubdata"),
         ("permit", "us-co-boulder", URL, &["--column", "status"], 40, "OURS=THEIRS"),
         ("permit", "us-co-boulder", URL, &["--name", "../boulder"], 40, "no name of a list"),
     ] {

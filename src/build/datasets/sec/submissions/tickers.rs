@@ -201,6 +201,7 @@ mod tests {
             fetched_at: "2026-01-01T00:00:00Z".to_owned(),
             redirected_through: Vec::new(),
             obtained: Default::default(),
+            mirror: None,
         };
         SourceDocument { number: 7, snapshot, content: content.as_bytes().to_vec() }
     }

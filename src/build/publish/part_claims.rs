@@ -1,5 +1,4 @@
-//! What the bytes of parts show of what is said of them. A digest says only that the bytes are those that somebody described: whatever else a receipt
-//! or a manifest says of a part is compared with its rows before it is believed.
+//! Checks what a receipt or a manifest claims about parts against their rows. A digest proves only that the bytes are those that somebody described.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,9 +23,9 @@ const WARNINGS: &str = "warnings";
 /// Bytes that deflate makes of one byte, at most. A row takes a byte or more, so that no source holds more rows than this times its size.
 const MOST_INFLATED: u64 = 1_032;
 
-/// Shown by the parts of one unit of a build. A row of a source is in one unit.
+/// Facts read from the parts of one unit of a build. A row of a source is in one unit.
 #[derive(Default)]
-pub struct ShownByUnit {
+pub struct UnitFacts {
     /// Those of earlier versions do not count words, and the first had `key=value` folders.
     is_of_this_version: bool,
     /// Numbers of files: of their source, snapshot and member.
@@ -40,9 +39,9 @@ pub struct ShownByUnit {
     set_aside: BTreeMap<DatasetPartition, SetAside>,
 }
 
-/// Shown by the parts of one task.
+/// Facts read from the parts of one task.
 #[derive(Default)]
-pub struct ShownByTask {
+pub struct TaskFacts {
     /// By source, the rows that published records begin with, and the others that they are made from.
     rows: BTreeMap<String, (u64, u64)>,
     datasets: BTreeSet<String>,
@@ -66,7 +65,7 @@ struct SetAside {
     records: u64,
 }
 
-impl ShownByUnit {
+impl UnitFacts {
     /// Of parts that this version has made.
     pub fn of_this_version() -> Self {
         Self { is_of_this_version: true, ..Self::default() }
@@ -93,6 +92,9 @@ impl ShownByUnit {
             if found != recorded {
                 return Err(refused(format!("its footer has the {key} `{found}`, and `{recorded}` is recorded")));
             }
+        }
+        if self.is_of_this_version && part.fingerprint.is_none() && part.report.empty_columns.is_none() {
+            return Err(refused("its report does not list the columns without a value".to_owned()));
         }
         let empty_columns = part.report.empty_columns.as_ref().map(|recorded| (empty_columns(&metadata), flat(&metadata, recorded)));
         let mut rows = PartRows::new(contract, part, self.is_of_this_version);
@@ -155,7 +157,7 @@ impl ShownByUnit {
     }
 
     /// What all parts of the unit show together, and what is said otherwise of the records that were set aside.
-    pub fn finish(self) -> (ShownByTask, Vec<String>) {
+    pub fn finish(self) -> (TaskFacts, Vec<String>) {
         let sources: HashMap<u32, &str> = self.files.iter().map(|((source_id, ..), number)| (*number, source_id.as_str())).collect();
         let mut rows: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for row @ (file, _) in &self.used {
@@ -178,11 +180,11 @@ impl ShownByUnit {
         contradictions
             .extend(of_none.map(|(dataset_id, _)| format!("there are quarantined records of {dataset_id}, and no part that they were quarantined from")));
         let files = self.files.into_keys().filter(|(.., member)| member.is_none()).map(|(source_id, snapshot, _)| (source_id, snapshot)).collect();
-        (ShownByTask { rows, datasets: self.datasets, files }, contradictions)
+        (TaskFacts { rows, datasets: self.datasets, files }, contradictions)
     }
 }
 
-impl ShownByTask {
+impl TaskFacts {
     /// Adds what another unit of the task shows.
     pub fn merge(&mut self, other: Self) {
         for (source_id, (records, merged)) in other.rows {

@@ -1,10 +1,10 @@
-//! Compares what a release's manifest says of its parts with their bytes.
+//! Checks what a release's manifest claims about its parts against their bytes.
 
 use std::collections::BTreeMap;
 
 use super::RunSettings;
 use super::made_with::{MadeWith, contracts_of};
-use pubdata_build::publish::{ShownByTask, ShownByUnit};
+use pubdata_build::publish::{TaskFacts, UnitFacts};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Error;
 use pubdata_store::{BUCKET, Manifest, Part, TaskEntry};
@@ -12,7 +12,7 @@ use pubdata_store::{BUCKET, Manifest, Part, TaskEntry};
 /// Parts of one unit of a task, each with its dataset.
 type UnitParts<'m> = Vec<(&'m str, &'m Part)>;
 
-/// What the parts of a release show otherwise than its manifest says.
+/// Returns the claims of a manifest that its parts contradict.
 pub(super) async fn contradictions(settings: &RunSettings, manifest: &Manifest) -> Vec<String> {
     let contracts = contracts_of(settings, manifest).await;
     let mut tasks: BTreeMap<&str, BTreeMap<Option<&String>, UnitParts<'_>>> =
@@ -30,37 +30,37 @@ pub(super) async fn contradictions(settings: &RunSettings, manifest: &Manifest) 
         if units.contains_key(&None) {
             units = BTreeMap::from([(None, units.into_values().flatten().collect())]);
         }
-        let (mut shown, mut of_parts) = (ShownByTask::default(), Vec::new());
+        let (mut facts, mut of_parts) = (TaskFacts::default(), Vec::new());
         for parts in units.into_values() {
-            let (unit, contradictions) = shown_by(settings, manifest, &contracts, &parts).await;
-            shown.merge(unit);
+            let (unit, contradictions) = facts_of(settings, manifest, &contracts, &parts).await;
+            facts.merge(unit);
             of_parts.extend(contradictions);
         }
         // Of a part that cannot be read the rows are not known.
         if of_parts.is_empty() {
             let produces = produces(settings, manifest, entry).await;
-            of_parts = shown.contradictions(&produces, entry).into_iter().map(|what| format!("{task_id}: {what}")).collect();
+            of_parts = facts.contradictions(&produces, entry).into_iter().map(|what| format!("{task_id}: {what}")).collect();
         }
         found.append(&mut of_parts);
     }
     found
 }
 
-async fn shown_by(settings: &RunSettings, manifest: &Manifest, contracts: &Contracts, parts: &UnitParts<'_>) -> (ShownByTask, Vec<String>) {
-    let (mut shown, mut found) = (ShownByUnit::default(), Vec::new());
+async fn facts_of(settings: &RunSettings, manifest: &Manifest, contracts: &Contracts, parts: &UnitParts<'_>) -> (TaskFacts, Vec<String>) {
+    let (mut facts, mut found) = (UnitFacts::default(), Vec::new());
     for (dataset_id, part) in parts {
         let contract = contracts.get(*dataset_id).ok_or_else(|| Error::store(format!("part {}: `{dataset_id}` has no contract", part.path)));
         let added = match settings.releases.part(&manifest.release_id, part).await {
-            Ok(bytes) => contract.and_then(|contract| shown.add(contract, part, &bytes)),
+            Ok(bytes) => contract.and_then(|contract| facts.add(contract, part, &bytes)),
             Err(error) => Err(Error::store(format!("part {}: {error}", part.path))),
         };
         found.extend(added.err().map(|error| error.to_string()));
     }
-    let (shown, of_unit) = shown.finish();
+    let (facts, of_unit) = facts.finish();
     if found.is_empty() {
         found = of_unit;
     }
-    (shown, found)
+    (facts, found)
 }
 
 /// The datasets of which a build has a part; none where its declaration is not known, or lost.

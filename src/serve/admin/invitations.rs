@@ -1,0 +1,96 @@
+//! Answers `/v1/invitations`: what an invitation offers, and the key that is made with it, once. Tokens are sent in bodies: addresses are logged.
+
+use futures_util::FutureExt;
+
+use super::keys::{refused, write_fields};
+use super::plans::write_limits;
+use crate::http::body::Body;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
+use pubdata_core::ids::Digest;
+use pubdata_store::{Invitation, Keys, change_keys};
+
+pub const SHOW: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/invitations/show",
+    operation_id: "showInvitation",
+    summary: "What an invitation offers",
+    access: Access::Everyone,
+    parameters: &[],
+    body: Some("InvitationRequest"),
+    data: "Invitation",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| show(call, json).boxed()),
+};
+
+pub const REDEEM: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/invitations/redeem",
+    operation_id: "redeemInvitation",
+    summary: "Make the key of an invitation",
+    access: Access::Everyone,
+    parameters: &[],
+    body: Some("InvitationRequest"),
+    data: "CreatedKey",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| redeem(call, json).boxed()),
+};
+
+async fn show(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let invitation = usable(call, &token(call)?).await?;
+    let plan = call.service.settings.plans.of_key(&invitation.plan).map_err(|error| refused("token", &error))?;
+    json.object(|json| {
+        json.key("name").text(&invitation.name);
+        json.key("scopes").texts(invitation.scopes.iter().map(|scope| scope.name()));
+        json.key("plan").text(&invitation.plan);
+        json.key("limits").object(|json| write_limits(json, plan));
+        json.key("expires_at").text(&invitation.expires_at);
+        json.key("key_expires_in_days").optional_integer(invitation.key_expires_in_days.map(i64::from));
+    });
+    Ok(Meta::default())
+}
+
+async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let token = token(call)?;
+    // Guesses never reach a store that machines share.
+    let invitation = usable(call, &token).await?;
+    let (plans, now) = (&call.service.settings.plans, call.service.now());
+    let (home, store) = (&call.service.home, call.service.catalog.releases().store());
+    let created = change_keys(home, store, |keys| keys.redeem(&token, plans, now)).await.map_err(|error| match error.kind() {
+        ErrorKind::Config => unusable(error.to_string()),
+        _ => Problem::internal(&error),
+    })?;
+    tracing::info!(key.id = created.entry.id, invitation.id = invitation.id, "API key made from an invitation");
+    json.object(|json| {
+        json.key("key").text(&created.key);
+        write_fields(json, &created.entry, call);
+    });
+    Ok(Meta::default())
+}
+
+/// Digest of the token that the body has.
+fn token(call: &Call<'_>) -> Result<Digest> {
+    let body = Body::read(call.body, &["token"])?;
+    let token = body.text("token")?.ok_or_else(|| Problem::of_field(Code::MissingParameter, "token", "the body needs `token`"))?;
+    Ok(Digest::of(token.as_bytes()))
+}
+
+/// The invitation of a token, while it can be used.
+async fn usable(call: &Call<'_>, token: &Digest) -> Result<Invitation> {
+    let (keys, token) = (Keys::open(&call.service.shared), *token);
+    let reading =
+        tokio::task::spawn_blocking(move || -> ProgramResult<_> { Ok(keys.invitations()?.into_iter().find(|invitation| invitation.sha256 == token)) });
+    let found = reading.await.map_err(|error| Error::store(format!("reading the invitations failed: {error}")))??;
+    let invitation = found.ok_or_else(|| unusable("there is no such invitation; check that the link is complete".to_owned()))?;
+    match invitation.refusal(call.service.now()) {
+        Some(refusal) => Err(unusable(format!("{refusal}; ask whoever sent it for another"))),
+        None => Ok(invitation),
+    }
+}
+
+fn unusable(detail: String) -> Problem {
+    Problem::of_field(Code::NotFound, "token", detail)
+}

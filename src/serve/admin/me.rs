@@ -1,0 +1,133 @@
+//! Answers `/v1/me`: what the key that is sent may do and has done; gives it a new secret, and revokes it.
+
+use futures_util::FutureExt;
+use jiff::Timestamp;
+
+use super::keys::{all, refused, write_fields};
+use super::plans::write_limits;
+use super::usage::write_counts;
+use crate::http::body::Body;
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::meta::Meta;
+use crate::http::problem::{Code, Problem, Result};
+use crate::json::Json;
+use pubdata_core::ids::Digest;
+use pubdata_store::{ApiKey, change_keys};
+
+/// For how long a secret that was replaced is accepted, unless the holder says otherwise, and at most.
+const USUAL_OVERLAP_MINUTES: i64 = 60;
+const MAX_OVERLAP_MINUTES: i64 = 24 * 60;
+
+pub const ENDPOINT: Endpoint = Endpoint {
+    method: "GET",
+    path: "/v1/me",
+    operation_id: "getMe",
+    summary: "Scopes, plan, limits and use of your key",
+    access: Access::Optional,
+    parameters: &[],
+    body: None,
+    data: "Me",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| me(call, json).boxed()),
+};
+
+pub const ROTATE: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/me/rotate",
+    operation_id: "rotateMyKey",
+    summary: "Give your key a new secret",
+    access: Access::Key,
+    parameters: &[],
+    body: Some("RotationRequest"),
+    data: "CreatedKey",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| rotate(call, json).boxed()),
+};
+
+pub const REVOKE: Endpoint = Endpoint {
+    method: "POST",
+    path: "/v1/me/revoke",
+    operation_id: "revokeMyKey",
+    summary: "Revoke your key",
+    access: Access::Key,
+    parameters: &[],
+    body: None,
+    data: "Key",
+    validity: Validity::Moment,
+    handler: Handler::Files(|call, json| revoke(call, json).boxed()),
+};
+
+async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let key = match call.client.secret {
+        Some(secret) => Some((own_key(call).await?, secret)),
+        None => None,
+    };
+    let usage = &call.service.usage;
+    json.object(|json| {
+        match &key {
+            Some((key, secret)) => {
+                json.key("key").object(|json| write_fields(json, key, call));
+                json.key("secret_valid_until").optional_text(valid_until(key, secret));
+            }
+            None => {
+                json.key("key").null();
+                json.key("secret_valid_until").null();
+            }
+        }
+        json.key("plan").text(&call.client.plan_name);
+        json.key("limits").object(|json| write_limits(json, call.client.plan));
+        match &key {
+            Some((key, _)) => json.key("usage").object(|json| {
+                json.key("since").instant(&usage.since().to_string());
+                write_counts(json, usage.of(&key.id).as_ref());
+            }),
+            None => json.key("usage").null(),
+        }
+    });
+    Ok(Meta::default())
+}
+
+async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let body = Body::read(call.body, &["overlap_minutes"])?;
+    let overlap = body.whole("overlap_minutes", 0..=MAX_OVERLAP_MINUTES)?.unwrap_or(USUAL_OVERLAP_MINUTES);
+    let (key, now) = (present_key(call).await?, call.service.now());
+    let (home, store) = (&call.service.home, call.service.catalog.releases().store());
+    let rotated = change_keys(home, store, |keys| keys.rotate(&key.id, &key.sha256, overlap, now)).await.map_err(|error| refused("body", &error))?;
+    tracing::info!(key.id = rotated.entry.id, overlap_minutes = overlap, "API key has a new secret");
+    json.object(|json| {
+        json.key("key").text(&rotated.key);
+        write_fields(json, &rotated.entry, call);
+    });
+    Ok(Meta::default())
+}
+
+async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let (key, now) = (present_key(call).await?, call.service.now());
+    let (home, store) = (&call.service.home, call.service.catalog.releases().store());
+    let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now)).await.map_err(|error| refused("key", &error))?;
+    tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
+    json.object(|json| write_fields(json, &revoked, call));
+    Ok(Meta::default())
+}
+
+/// When the secret that was sent stops being accepted; none while nothing ends it.
+fn valid_until<'k>(key: &'k ApiKey, secret: &Digest) -> Option<&'k str> {
+    let replaced = key.previous.as_ref().filter(|previous| previous.sha256 == *secret).map(|previous| previous.valid_until.as_str());
+    [replaced, key.expires_at.as_deref()].into_iter().flatten().min_by_key(|instant| instant.parse::<Timestamp>().ok())
+}
+
+/// The key whose secret was sent, as the file has it now.
+async fn own_key(call: &Call<'_>) -> Result<ApiKey> {
+    let keys = all(call).await?;
+    keys.into_iter().find(|key| key.id == call.client.id).ok_or_else(|| Problem::new(Code::InvalidApiKey, "the API key is not known"))
+}
+
+/// The same, only for its present secret: one that was replaced, maybe because others know it, decides nothing.
+async fn present_key(call: &Call<'_>) -> Result<ApiKey> {
+    let key = own_key(call).await?;
+    if call.client.secret == Some(key.sha256) {
+        return Ok(key);
+    }
+    let detail = "the secret of this key was replaced by a new one; only the new one can rotate or revoke the key";
+    Err(Problem::new(Code::InsufficientPermission, detail))
+}

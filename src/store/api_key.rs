@@ -1,0 +1,196 @@
+//! An API key: its scopes, what is kept of it, and how its secret is made.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Plans;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::Digest;
+use pubdata_core::printable::{is_unprintable, printable};
+
+/// How secrets of keys begin, so that they are recognised where they should not be.
+pub(super) const KEY_PREFIX: &str = "pd_";
+
+/// What a key permits. One scope per product family, one for the stream, one for administration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    General,
+    Geo,
+    Sec,
+    Stream,
+    Admin,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 5] = [Self::General, Self::Geo, Self::Sec, Self::Stream, Self::Admin];
+
+    /// The scope's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Geo => "geo",
+            Self::Sec => "sec",
+            Self::Stream => "stream",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl FromStr for Scope {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::config(format!("there is no scope `{text}`")).hint(format!("scopes: {names}"))
+        })
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What is kept of an API key: everything but its secret, of which only the SHA-256 digest is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKey {
+    /// Names the key in lists and logs; not a secret.
+    pub id: String,
+    /// Who holds it.
+    pub name: String,
+    pub sha256: Digest,
+    pub scopes: Vec<Scope>,
+    pub plan: String,
+    /// RFC 3339 UTC.
+    pub created_at: String,
+    /// RFC 3339 UTC; none for a key that does not expire.
+    pub expires_at: Option<String>,
+    /// RFC 3339 UTC; none while the key is valid.
+    pub revoked_at: Option<String>,
+    /// When its holder last replaced the secret, RFC 3339 UTC.
+    #[serde(default)]
+    pub rotated_at: Option<String>,
+    /// The secret before that.
+    #[serde(default)]
+    pub previous: Option<PreviousSecret>,
+}
+
+/// A secret that was replaced, and is accepted for a while beside the new one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviousSecret {
+    pub sha256: Digest,
+    /// RFC 3339 UTC.
+    pub valid_until: String,
+}
+
+impl ApiKey {
+    /// Whether the key may be used at `now`.
+    pub fn is_valid_at(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.as_deref().is_none_or(|expiry| is_before(now, expiry))
+    }
+
+    /// Whether a secret of this key, by its digest, is accepted at `now`.
+    pub fn accepts_at(&self, secret: &Digest, now: Timestamp) -> bool {
+        let is_accepted =
+            self.sha256 == *secret || self.previous.as_ref().is_some_and(|previous| previous.sha256 == *secret && is_before(now, &previous.valid_until));
+        is_accepted && self.is_valid_at(now)
+    }
+}
+
+/// Whether an instant, RFC 3339, is still to come; a text that is none is past.
+pub(super) fn is_before(now: Timestamp, instant: &str) -> bool {
+    instant.parse::<Timestamp>().is_ok_and(|instant| now < instant)
+}
+
+/// A wish for a new key.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    pub name: String,
+    pub scopes: Vec<Scope>,
+    pub plan: String,
+    pub expires_at: Option<Timestamp>,
+}
+
+impl NewKey {
+    /// Refuses a name, scopes or a plan that no key can have.
+    ///
+    /// # Errors
+    /// `Config`.
+    pub(super) fn check(&self, plans: &Plans) -> Result<()> {
+        plans.of_key(&self.plan)?;
+        if self.name.trim().is_empty() || self.name.len() > 200 {
+            return Err(Error::config("a key needs a name of 1 to 200 characters"));
+        }
+        if self.name.contains(is_unprintable) {
+            let message = format!("the name of a key has no control characters: `{}`", printable(&self.name));
+            return Err(Error::config(message).hint("a list of keys is read on a terminal, which would obey them"));
+        }
+        if self.scopes.is_empty() {
+            return Err(Error::config("a key without scopes opens nothing").hint(format!("scopes: {}", Scope::ALL.map(Scope::name).join(", "))));
+        }
+        Ok(())
+    }
+
+    /// Makes the key; nothing is stored.
+    ///
+    /// # Errors
+    /// `Config`, when name, scopes or plan are not valid; `Store`, when the system gives no random numbers.
+    pub(super) fn make(self, plans: &Plans, now: Timestamp) -> Result<CreatedKey> {
+        self.check(plans)?;
+        let (key, sha256) = new_secret(KEY_PREFIX)?;
+        let entry = ApiKey {
+            id: format!("k{}", sha256.short(12)),
+            name: self.name,
+            sha256,
+            scopes: in_order(self.scopes),
+            plan: self.plan,
+            created_at: to_second(now),
+            expires_at: self.expires_at.map(to_second),
+            revoked_at: None,
+            rotated_at: None,
+            previous: None,
+        };
+        Ok(CreatedKey { key, entry })
+    }
+}
+
+/// An instant as it is kept, RFC 3339 UTC, to the second.
+pub(super) fn to_second(instant: Timestamp) -> String {
+    instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Scopes in the order of [`Scope::ALL`], each once.
+pub(super) fn in_order(mut scopes: Vec<Scope>) -> Vec<Scope> {
+    scopes.sort_unstable();
+    scopes.dedup();
+    scopes
+}
+
+/// A new random secret of 256 bits, and its digest.
+///
+/// # Errors
+/// `Store`, when the system gives no random numbers.
+pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    let secret = format!("{prefix}{}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(secret));
+    let sha256 = Digest::of(secret.as_bytes());
+    Ok((secret, sha256))
+}
+
+/// A new key together with its secret, which exists only here.
+#[derive(Debug, Clone, Serialize)]
+pub struct CreatedKey {
+    /// The secret to hand out.
+    pub key: String,
+    #[serde(flatten)]
+    pub entry: ApiKey,
+}
