@@ -120,5 +120,7 @@ fn generated_requests_find_no_fault_in_the_api() {
         if is_asked_little { 2 } else { 5 }
     };
     let is_tried = rates.iter().all(|(operation, accepted)| *accepted >= enough(operation));
-    assert!(rates.len() as u64 == operations["total"].as_u64().unwrap() && is_tried, "{rates:?}");
+    // The secret that is sent was replaced by then, and a replaced one revokes nothing: every request is refused.
+    let refused = u64::from(!rates.iter().any(|(operation, _)| operation.ends_with("/me/revoke")));
+    assert!(rates.len() as u64 + refused == operations["total"].as_u64().unwrap() && is_tried, "{rates:?}");
 }
