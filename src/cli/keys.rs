@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_serve::DEFAULT_URL;
 use pubdata_store::receipts::SigningKey;
-use pubdata_store::{NewInvitation, NewKey, Plans, SharedStore, change_keys, list_keys};
+use pubdata_store::{NewInvitation, NewKey, Plans, Scope, SharedStore, change_keys, expires_after, list_keys};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {
@@ -25,30 +25,16 @@ pub(super) struct KeysArgs {
 enum KeysCommand {
     /// Creates an API key and prints it once: only its hash is stored.
     Create {
-        /// Name of the holder.
-        #[arg(long)]
-        name: String,
-        /// Scopes: general, geo, sec, stream, admin.
-        #[arg(long, value_delimiter = ',', required = true)]
-        scopes: Vec<String>,
-        /// Plan, which sets its limits; declared in schemas/_plans.toml.
-        #[arg(long, default_value = "standard")]
-        plan: String,
+        #[command(flatten)]
+        rights: Rights,
         /// Days until it expires; default: never.
         #[arg(long, value_name = "DAYS")]
         expires_in_days: Option<u16>,
     },
     /// Creates an invitation and prints its link once: the link creates one key with these rights.
     Invite {
-        /// Name of the holder.
-        #[arg(long)]
-        name: String,
-        /// Scopes of the key: general, geo, sec, stream.
-        #[arg(long, value_delimiter = ',', required = true)]
-        scopes: Vec<String>,
-        /// Plan of the key, which sets its limits; declared in schemas/_plans.toml.
-        #[arg(long, default_value = "standard")]
-        plan: String,
+        #[command(flatten)]
+        rights: Rights,
         /// Time for which the link can be used, such as 12h or 7d; 30d at most.
         #[arg(long, default_value = "7d", value_parser = lifetime, value_name = "TIME")]
         expires: SignedDuration,
@@ -81,6 +67,26 @@ enum KeysCommand {
     },
 }
 
+/// Who will hold a key, and what it may do.
+#[derive(Args)]
+struct Rights {
+    /// Name of the holder.
+    #[arg(long)]
+    name: String,
+    /// Scopes of the key: general, geo, sec, stream; also admin, but not by invitation.
+    #[arg(long, value_delimiter = ',', required = true)]
+    scopes: Vec<String>,
+    /// Plan of the key, which sets its limits; declared in schemas/_plans.toml.
+    #[arg(long, default_value = "standard")]
+    plan: String,
+}
+
+impl Rights {
+    fn scopes(&self) -> Result<Vec<Scope>> {
+        self.scopes.iter().map(|scope| scope.parse()).collect()
+    }
+}
+
 /// The longest time for which an invitation can be used.
 const MAX_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -104,11 +110,9 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
     let store = SharedStore::open(&home, global.store.as_deref())?;
     let now = Timestamp::now();
     match &arguments.command {
-        KeysCommand::Create { name, scopes, plan, expires_in_days } => {
-            let expires_at = expires_in_days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
-            let expires_at = expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
-            let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
-            let new = NewKey { name: name.clone(), scopes, plan: plan.clone(), expires_at };
+        KeysCommand::Create { rights, expires_in_days } => {
+            let expires_at = expires_after(*expires_in_days, now)?;
+            let new = NewKey { name: rights.name.clone(), scopes: rights.scopes()?, plan: rights.plan.clone(), expires_at };
             let created = change_keys(&home, &store, |keys| keys.create(new.clone(), &plans, now)).await?;
             if global.json {
                 output::document("key", &created);
@@ -119,10 +123,10 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
                 output::print_note!("it counts for servers of {}", store.url());
             }
         }
-        KeysCommand::Invite { name, scopes, plan, expires, key_expires_in_days, public_url } => {
+        KeysCommand::Invite { rights, expires, key_expires_in_days, public_url } => {
             let expires_at = now.checked_add(*expires).map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
-            let scopes = scopes.iter().map(|scope| scope.parse()).collect::<Result<Vec<_>>>()?;
-            let new = NewInvitation { name: name.clone(), scopes, plan: plan.clone(), expires_at, key_expires_in_days: *key_expires_in_days };
+            let (name, scopes, plan) = (rights.name.clone(), rights.scopes()?, rights.plan.clone());
+            let new = NewInvitation { name, scopes, plan, expires_at, key_expires_in_days: *key_expires_in_days };
             let created = change_keys(&home, &store, |keys| keys.invite(new.clone(), &plans, now)).await?;
             let link = format!("{}/keys?invite={}", public_url.trim_end_matches('/'), created.token);
             if global.json {

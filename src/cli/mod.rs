@@ -138,6 +138,9 @@ enum Command {
     /// Issues the receipt of a record: proof that the record is or is not in the release, for anyone with the publisher's verification key.
     Receipt(receipts::ReceiptArgs),
     /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no network.
+    ///
+    /// Exits with 0 when the receipt is valid, also one that proves that a record is not in the release, and with 1 when it is not. The publisher's server hands out
+    /// the key at /v1/log/key; compare it with a copy obtained elsewhere.
     #[command(args(unused(&["home", "store", "declarations"])))]
     VerifyReceipt(receipts::VerifyReceiptArgs),
     /// Shows how this version treats each file format in a home that another version wrote. Changes nothing.

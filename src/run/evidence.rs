@@ -3,6 +3,7 @@
 //! is soon found by trying all.
 
 use serde::Serialize;
+use toml::Table;
 
 use super::RunSettings;
 use super::made_with::MadeWith;
@@ -115,10 +116,10 @@ pub async fn shown_bytes(settings: &RunSettings, found: &FoundRecord<'_>) -> Res
         let Some(snapshot) = snapshot_of(entry, pointer) else {
             return ShownBytes::nothing(Shown::Unavailable, "the release names no file of this source");
         };
-        let Some((_, source)) = declared.declarations.source(&pointer.source_id) else {
+        let Some((declaration, source)) = declared.declarations.source(&pointer.source_id) else {
             return ShownBytes::nothing(Shown::Unavailable, "the source is no longer declared, and the release does not carry its declaration");
         };
-        let looked = Looked { snapshots: &snapshots, snapshot, source, pointer, published: &published };
+        let looked = Looked { snapshots: &snapshots, snapshot, source, settings: &declaration.settings, pointer, published: &published };
         // What may be shown is decided today, whatever was declared when the release was made.
         let shown = match is_open(settings, &pointer.source_id) {
             true => looked.whole(),
@@ -147,6 +148,8 @@ struct Looked<'a> {
     snapshots: &'a Snapshots,
     snapshot: &'a Snapshot,
     source: &'a Source,
+    /// What the declaration makes of texts.
+    settings: &'a Table,
     pointer: &'a SourcePointer,
     published: &'a Published,
 }
@@ -243,7 +246,8 @@ impl Looked<'_> {
         let shown = |cell: &RecordCell| {
             let told = self.cell(plan.as_ref(), cell);
             // A cell that is not mapped says something else, even where it says the same.
-            let is_published = cell.text.as_deref().is_none_or(|text| told.is_used && self.published.says(text));
+            let name = told.read_as.as_deref().unwrap_or_default();
+            let is_published = cell.text.as_deref().is_none_or(|text| told.is_used && self.published.says_as(name, text, self.settings));
             ShownCell { text: cell.text.clone().filter(|_| is_published), is_withheld: !is_published, ..told }
         };
         let cells: Vec<ShownCell> = record.cells.iter().map(shown).collect();

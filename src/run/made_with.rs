@@ -18,7 +18,7 @@ use pubdata_store::{Manifest, TaskEntry};
 pub(super) struct Texts {
     /// Its declaration and those whose sources it reads, one per line.
     pub(super) declared: String,
-    /// Its contracts, as one list.
+    /// Its contracts and those of the tables that it builds on, as one list.
     pub(super) contracts: String,
 }
 
@@ -33,9 +33,10 @@ impl Texts {
             }
         }
         declared.sort();
-        let ids = declaration.produces.iter().map(String::as_str).chain(["pubdata.quarantine"]);
-        let mut contracts: Vec<&Contract> = ids.filter_map(|id| settings.declarations.contracts.get(id)).collect();
-        contracts.sort_by(|a, b| a.dataset_id.cmp(&b.dataset_id));
+        // Tables of others are read with the rows that keep their contracts.
+        let others = declaration.builds_on.iter().filter_map(|id| settings.declarations.pipelines.get(id)).flat_map(|other| &other.produces);
+        let ids: BTreeSet<&str> = declaration.produces.iter().chain(others).map(String::as_str).chain(["pubdata.quarantine"]).collect();
+        let contracts: Vec<&Contract> = ids.into_iter().filter_map(|id| settings.declarations.contracts.get(id)).collect();
         Ok(Self { declared: declared.join("\n"), contracts: serde_json::to_string(&contracts).expect("contracts are plain data") })
     }
 

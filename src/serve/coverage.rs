@@ -6,6 +6,7 @@ use crate::business::datasets::Entity;
 use crate::business::table::Businesses;
 use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Parameter, RELEASE, format};
@@ -38,7 +39,7 @@ pub const GEOGRAPHIC: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: "CoverageReport",
+    data: Data::Written("CoverageReport"),
     validity: Validity::Release,
     handler: Handler::Memory(geographic),
 };
@@ -51,7 +52,7 @@ pub const ALL: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: "CoverageReport",
+    data: Data::Written("CoverageReport"),
     validity: Validity::Release,
     handler: Handler::Memory(all),
 };

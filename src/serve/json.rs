@@ -1,7 +1,9 @@
 //! Writes JSON straight into a buffer: no tree in between, decimals as exact text. Commas are placed by looking at the last byte,
 //! which is never inside a string when a value begins.
 
-use std::io::Write;
+use std::io::{self, Write};
+
+use serde_json::ser::{CharEscape, Formatter};
 
 use pubdata_core::contract::Day;
 
@@ -233,17 +235,51 @@ impl Json {
     /// Writes anything that serde can write.
     pub fn value(&mut self, value: &impl serde::Serialize) {
         self.separate();
-        serde_json::to_writer(&mut self.buffer, value).expect("plain data has a JSON form");
+        let mut serializer = serde_json::Serializer::with_formatter(&mut self.buffer, AsWritten);
+        value.serialize(&mut serializer).expect("plain data has a JSON form");
+    }
+
+    /// Writes the members of a struct into the object that is being written.
+    pub fn members(&mut self, of: &impl serde::Serialize) {
+        let start = self.buffer.len() + usize::from(self.needs_comma());
+        self.value(of);
+        debug_assert_eq!(self.buffer.get(start), Some(&b'{'), "a struct has members");
+        self.buffer.remove(start);
+        self.buffer.pop();
+    }
+
+    fn needs_comma(&self) -> bool {
+        !matches!(self.buffer.last(), None | Some(b'{' | b'[' | b':'))
     }
 
     fn separate(&mut self) {
-        if !matches!(self.buffer.last(), None | Some(b'{' | b'[' | b':')) {
+        if self.needs_comma() {
             self.buffer.push(b',');
         }
     }
 
     fn print(&mut self, arguments: std::fmt::Arguments<'_>) {
         self.buffer.write_fmt(arguments).expect("writing to memory cannot fail");
+    }
+}
+
+/// Writes what serde serializes in the form of the other methods of [`Json`].
+struct AsWritten;
+
+impl Formatter for AsWritten {
+    fn write_char_escape<W: Write + ?Sized>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+        let byte = match escape {
+            CharEscape::Quote => return writer.write_all(b"\\\""),
+            CharEscape::ReverseSolidus => return writer.write_all(b"\\\\"),
+            CharEscape::LineFeed => return writer.write_all(b"\\n"),
+            CharEscape::Solidus => b'/',
+            CharEscape::Backspace => 0x08,
+            CharEscape::FormFeed => 0x0C,
+            CharEscape::CarriageReturn => b'\r',
+            CharEscape::Tab => b'\t',
+            CharEscape::AsciiControl(byte) => byte,
+        };
+        write!(writer, "\\u{byte:04x}")
     }
 }
 

@@ -2,6 +2,7 @@
 //! when they came; a new one is loaded beside it and swapped in. Knows releases, keys and contracts; never fetches, decodes or builds.
 
 mod admin;
+mod answer;
 mod bulk;
 mod business;
 mod contact;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
@@ -27,7 +28,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: PARAMETERS,
     body: None,
-    data: "Chain",
+    data: Data::Written("Chain"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| trace(call, json).boxed()),
 };

@@ -13,6 +13,7 @@ use axum::response::Response;
 use futures_util::{FutureExt, Stream, stream};
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter};
@@ -40,7 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
         description: "`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.",
     }],
     body: None,
-    data: "SnapshotReport",
+    data: Data::Written("SnapshotReport"),
     // A release that is deleted is no longer told of.
     validity: Validity::Moment,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine as _;
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
 use super::Plans;
@@ -117,6 +117,15 @@ pub struct NewKey {
     pub scopes: Vec<Scope>,
     pub plan: String,
     pub expires_at: Option<Timestamp>,
+}
+
+/// When a key expires that is valid for so many days from `now`; never, where no number is given.
+///
+/// # Errors
+/// `Config`, when that is later than any date.
+pub fn expires_after(days: Option<u16>, now: Timestamp) -> Result<Option<Timestamp>> {
+    let expires_at = days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
+    expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))
 }
 
 impl NewKey {

@@ -1,11 +1,11 @@
 //! Invitations: an operator decides what a key will permit, and whoever has the link makes it, once. They are kept beside the keys, by the digest of
 //! their token, so that one change of the file uses up an invitation and adds its key.
 
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Plans;
-use super::api_key::{NewKey, Scope, in_order, is_before, new_secret, to_second};
+use super::api_key::{NewKey, Scope, expires_after, in_order, is_before, new_secret, to_second};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Digest;
 
@@ -77,8 +77,7 @@ impl Invitation {
 
     /// The key that it offers.
     pub(super) fn key(&self, now: Timestamp) -> Result<NewKey> {
-        let expires_at = self.key_expires_in_days.map(|days| now.checked_add((i64::from(days) * 24).hours())).transpose();
-        let expires_at = expires_at.map_err(|error| Error::config(format!("the expiry is out of range: {error}")))?;
+        let expires_at = expires_after(self.key_expires_in_days, now)?;
         Ok(NewKey { name: self.name.clone(), scopes: self.scopes.clone(), plan: self.plan.clone(), expires_at })
     }
 }

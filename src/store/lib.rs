@@ -46,7 +46,7 @@ mod unrenewed;
 mod word_counts;
 
 pub use acceptances::{ACCEPTANCE_FORMAT_VERSION, Acceptance, Accepted, acceptances, accepted, append_acceptance};
-pub use api_key::{ApiKey, CreatedKey, NewKey, PreviousSecret, Scope};
+pub use api_key::{ApiKey, CreatedKey, NewKey, PreviousSecret, Scope, expires_after};
 pub use changes::{Cause, InputChange, causes, causes_of_task, changed_inputs, paired_parts};
 pub use channels::{CHANNEL_FORMAT_VERSION, ChannelAction, ChannelEntry, ChannelMove};
 pub use companions::{DATA_PACKAGE, delta_log_path};

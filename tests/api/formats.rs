@@ -85,8 +85,9 @@ fn built_again_by_todays_program_it_says_that_its_code_was_another() {
 #[test]
 fn its_records_lead_to_the_publishers_bytes_and_come_out_the_same() {
     let place = place();
-    let report = place.trace("zip.zip:90210").expect(0).json();
-    assert_eq!((&report["is_match"], &report["release_id"], &report["differences"]), (&json!(true), &json!(RELEASE), &json!([])), "{report:#}");
+    // The planning regions of Connecticut are read since, a file that the release does not have.
+    let report = place.trace("zip.zip:90210").expect(2).json();
+    assert_eq!((&report["replay"], &report["release_id"]), (&json!("not_possible"), &json!(RELEASE)), "{report:#}");
     let notes = report["notes"].to_string();
     assert!(notes.contains("the release does not carry its declarations") && notes.contains("made by code version "), "{notes}");
     // Units stand apart from the street since: the record is another today, and its bytes are the same.
@@ -126,11 +127,11 @@ fn the_next_run_builds_anew_and_leaves_the_old_release_as_it_was() {
     let report = place.pubdata(&["verify", RELEASE, "--json"]).expect(0).json();
     assert_eq!(report["verified"]["problems"], json!([]));
     // Layouts differ; of the records, those of permits with a unit, which stands apart from the street since. The list of places has two codes more today, in
-    // both tables, and is another snapshot.
+    // both tables, and is another snapshot; the county of 99519 is not known since.
     let report = place.pubdata(&["releases", "diff", RELEASE, &place.current(), "--json"]).expect(0).json();
     let datasets = report["datasets"].as_object().unwrap();
     let sum = |count: &str| datasets.values().map(|dataset| dataset[count].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [4, 0, 3, 124, 24], "{report:#}");
+    assert_eq!(["added", "removed", "changed", "provenance_only", "unchanged"].map(sum), [4, 0, 4, 123, 24], "{report:#}");
 }
 
 #[test]

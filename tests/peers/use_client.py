@@ -12,7 +12,7 @@ with Client(URL, KEY) as client:
     place = client.get_location("90210")
     assert place.data["summary"]["households"]["value"] == 8025, place.data
     assert place.release_id.startswith("r") and "ZCTA_NOT_USPS_ZIP" in [notice["code"] for notice in place.notices]
-    chosen = client.get_demographics("95120", metrics=["population", "median_household_income"], history=True)
+    chosen = client.get_demographics("95120", metric=["population", "median_household_income"], history=True)
     assert sorted(chosen.data["demographics"]) == ["median_household_income", "population"]
     body: types.CompareRequest = {"locations": ["90210", "95120"], "metrics": ["population"]}
     assert client.compare_locations(body).data["comparisons"][0]["metric"] == "population"

@@ -38,7 +38,7 @@ place = ask("get_location", "90210")
 assert place.geography.primary_county_name == "Los Angeles County"
 assert place.summary["households"].moe_status is models.MoeStatus.PUBLISHED
 two = [models.MetricKey.POPULATION, models.MetricKey.MEDIAN_HOUSEHOLD_INCOME]
-chosen = ask("get_demographics", "95120", metrics=two, history=True)
+chosen = ask("get_demographics", "95120", metric=two, history=True)
 assert sorted(chosen.demographics.additional_properties) == ["median_household_income", "population"], chosen
 assert len(ask("get_schools", "35950", limit=2).schools) == 2
 body = models.CompareRequest(locations=["90210", "95120"], metrics=two)

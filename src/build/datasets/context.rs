@@ -12,6 +12,7 @@ use super::source_archive::{Elsewhere, SourceArchive};
 use super::{Build, RowsRead, Split, Table};
 use crate::decode::{self, Archive, ColumnFindings, ColumnPlan, Decoded, HashPartitioner, Malformed, Member, Partitioned, Ranges};
 use crate::normalise;
+use crate::validate::{Candidate, passing};
 use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::bucket_name;
@@ -282,11 +283,12 @@ impl<'a> Context<'a> {
         self.declarations.pipelines.get(pipeline_id).into_iter().flat_map(needed).all(|source| inputs.of_source(&source.source_id).next().is_some())
     }
 
-    /// The tables of a pipeline that this one builds on, made from the same snapshots by its own code; their findings are told by its own build.
+    /// The tables of a pipeline that this one builds on, made from the same snapshots by its own code, with the rows that pass validation; their findings
+    /// are told by its own build.
     /// In a build that is split they are those of the bucket; where none of their sources is split, they are made once for all buckets.
     ///
     /// # Errors
-    /// Those of the pipeline's code; `Config`, when the declaration does not build on it, or it is built shard by shard.
+    /// Those of the pipeline's code and of validation; `Config`, when the declaration does not build on it, or it is built shard by shard.
     ///
     /// # Panics
     /// When a build panicked while it numbered a member.
@@ -312,13 +314,23 @@ impl<'a> Context<'a> {
                 split,
             };
             let tables = build(&context)?;
-            *self.inputs.lock().expect("no build panicked while numbering") = context.finish().0;
+            let inputs = context.finish().0;
+            let tables = tables.into_iter().map(|table| self.as_published(table, &inputs)).collect::<Result<Vec<_>>>()?;
+            *self.inputs.lock().expect("no build panicked while numbering") = inputs;
             Ok(Arc::new(tables))
         };
         match self.split.filter(|_| split.is_none()) {
             Some((shared, _)) => shared.once(pipeline_id, make),
             None => make(),
         }
+    }
+
+    /// A table without the rows that its own task sets aside.
+    fn as_published(&self, table: Table, inputs: &Inputs) -> Result<Table> {
+        let Table { dataset_id, partition, frame, issues } = table;
+        let contract = self.declarations.contracts.get(&dataset_id).ok_or_else(|| Error::contract(format!("no contract of {dataset_id}")))?;
+        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        Ok(Table { frame: passing(contract, candidate, inputs)?, dataset_id, partition, issues: Vec::new() })
     }
 
     /// Drops rows that repeat an earlier one in every column but the pointers, and gives account of them.

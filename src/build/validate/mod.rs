@@ -106,6 +106,21 @@ pub fn validate(
     Ok(expectations::judge(checked, expectations, &place, previous_rows, is_sample))
 }
 
+/// The rows of a table that are published if its totals allow it. A record of which a finding blocks is none of them: it is published only where an
+/// operator accepts the finding, which sets the record aside.
+///
+/// # Errors
+/// Those of [`validate`].
+pub fn passing(contract: &Contract, candidate: Candidate, inputs: &Inputs) -> Result<DataFrame> {
+    let place = place(&candidate.dataset_id, &candidate.partition);
+    let blocking = candidate.issues.iter().filter(|issue| issue.severity == Severity::Block).filter_map(|issue| issue.record.clone());
+    let blocking: BTreeSet<String> = blocking.collect();
+    let frame = check(contract, candidate, inputs).context(|| place.clone())?.frame;
+    let record_ids = frame.column("record_id")?.str()?;
+    let is_kept: BooleanChunked = record_ids.iter().map(|record_id| Some(!record_id.is_some_and(|record_id| blocking.contains(record_id)))).collect();
+    Ok(if blocking.is_empty() { frame } else { frame.filter(&is_kept)? })
+}
+
 /// The split table before totals were looked at.
 struct CheckedTable {
     frame: DataFrame,

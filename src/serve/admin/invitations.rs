@@ -1,17 +1,20 @@
 //! Answers `/v1/invitations`: what an invitation offers, and the key that is made with it, once. Tokens are sent in bodies: addresses are logged.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::keys::{refused, write_fields};
-use super::plans::write_limits;
+use super::keys::{CreatedKey, refused, scope_schema};
+use super::plans::PlanLimits;
 use crate::http::body::Body;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
 use pubdata_core::ids::Digest;
-use pubdata_store::{Invitation, Keys, change_keys};
+use pubdata_store::{Invitation, Keys, Scope, change_keys};
 
 pub const SHOW: Endpoint = Endpoint {
     method: "POST",
@@ -21,9 +24,9 @@ pub const SHOW: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[],
     body: Some("InvitationRequest"),
-    data: "Invitation",
+    data: Data::of::<Offer<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| show(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| show(call, json).boxed()),
 };
 
 pub const REDEEM: Endpoint = Endpoint {
@@ -34,21 +37,41 @@ pub const REDEEM: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[],
     body: Some("InvitationRequest"),
-    data: "CreatedKey",
+    data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| redeem(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| redeem(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Invitation")]
+struct Offer<'a> {
+    /// Holder of the key that is offered.
+    name: &'a str,
+    /// Parts of the API that the key will be able to use.
+    #[schemars(with = "Vec<&str>", extend("items" = scope_schema()))]
+    scopes: &'a [Scope],
+    /// Plan that will set the key's rate limits, such as `standard`.
+    plan: &'a str,
+    /// Limits of the plan.
+    limits: PlanLimits,
+    /// Time at which the invitation expires, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: &'a str,
+    /// Days after which the key expires, from when it is made; null if it does not expire.
+    #[schemars(with = "Option<u64>")]
+    key_expires_in_days: Option<u16>,
+}
 
 async fn show(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let invitation = usable(call, &token(call)?).await?;
     let plan = call.service.settings.plans.of_key(&invitation.plan).map_err(|error| refused("token", &error))?;
-    json.object(|json| {
-        json.key("name").text(&invitation.name);
-        json.key("scopes").texts(invitation.scopes.iter().map(|scope| scope.name()));
-        json.key("plan").text(&invitation.plan);
-        json.key("limits").object(|json| write_limits(json, plan));
-        json.key("expires_at").text(&invitation.expires_at);
-        json.key("key_expires_in_days").optional_integer(invitation.key_expires_in_days.map(i64::from));
+    json.value(&Offer {
+        name: &invitation.name,
+        scopes: &invitation.scopes,
+        plan: &invitation.plan,
+        limits: PlanLimits::of(plan),
+        expires_at: &invitation.expires_at,
+        key_expires_in_days: invitation.key_expires_in_days,
     });
     Ok(Meta::default())
 }
@@ -64,10 +87,7 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         _ => Problem::internal(&error),
     })?;
     tracing::info!(key.id = created.entry.id, invitation.id = invitation.id, "API key made from an invitation");
-    json.object(|json| {
-        json.key("key").text(&created.key);
-        write_fields(json, &created.entry, call);
-    });
+    json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
 }
 

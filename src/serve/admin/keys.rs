@@ -1,16 +1,19 @@
 //! Answers `/v1/admin/keys`: every key that was made, without its secret and the digest of it; makes a key, whose secret is told this once, and revokes one.
 
 use futures_util::FutureExt;
-use jiff::ToSpan;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::http::body::Body;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_core::error::{Error, ErrorKind, Result as ProgramResult};
-use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys};
+use pubdata_store::{ApiKey, Keys, NewKey, Scope, change_keys, expires_after};
 
 /// The longest time after which a key expires.
 const MAX_DAYS: i64 = 36_500;
@@ -25,9 +28,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("keys")],
     body: None,
-    data: "KeyList",
+    data: Data::of::<KeyList<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| list(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| list(call, json).boxed()),
 };
 
 pub const CREATE: Endpoint = Endpoint {
@@ -38,9 +41,9 @@ pub const CREATE: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[],
     body: Some("NewKeyRequest"),
-    data: "CreatedKey",
+    data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| create(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| create(call, json).boxed()),
 };
 
 pub const REVOKE: Endpoint = Endpoint {
@@ -51,10 +54,80 @@ pub const REVOKE: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[],
     body: None,
-    data: "Key",
+    data: Data::of::<Key<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| revoke(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+pub struct Key<'a> {
+    /// Identifier of the key in lists and logs; not a secret.
+    key_id: &'a str,
+    /// Holder of the key, as stated when it was created.
+    name: &'a str,
+    /// Parts of the API that the key may use.
+    #[schemars(with = "Vec<&str>", extend("items" = scope_schema()))]
+    scopes: &'a [Scope],
+    /// Plan that sets the key's rate limits, such as `standard`.
+    plan: &'a str,
+    /// True if the key has neither expired nor been revoked.
+    is_valid: bool,
+    /// Time at which the key was created, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    created_at: &'a str,
+    /// Time at which the key expires, RFC 3339 UTC; null if it does not expire.
+    expires_at: Option<&'a str>,
+    /// Time at which the key was revoked, RFC 3339 UTC; null if it was not.
+    revoked_at: Option<&'a str>,
+    /// Time at which the holder last replaced the secret, RFC 3339 UTC; null if never.
+    rotated_at: Option<&'a str>,
+    /// Time until which the replaced secret is accepted as well, RFC 3339 UTC; null if only the present one is accepted.
+    previous_secret_valid_until: Option<&'a str>,
+}
+
+impl<'a> Key<'a> {
+    pub fn of(key: &'a ApiKey, call: &Call<'_>) -> Self {
+        let now = call.service.now();
+        let previous = key.previous.as_ref().filter(|previous| key.accepts_at(&previous.sha256, now));
+        Self {
+            key_id: &key.id,
+            name: &key.name,
+            scopes: &key.scopes,
+            plan: &key.plan,
+            is_valid: key.is_valid_at(now),
+            created_at: &key.created_at,
+            expires_at: key.expires_at.as_deref(),
+            revoked_at: key.revoked_at.as_deref(),
+            rotated_at: key.rotated_at.as_deref(),
+            previous_secret_valid_until: previous.map(|previous| previous.valid_until.as_str()),
+        }
+    }
+}
+
+/// The schema of a scope.
+pub fn scope_schema() -> Value {
+    json!({"title": "Scope", "type": "string", "enum": Scope::ALL.map(Scope::name)})
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct CreatedKey<'a> {
+    /// The key itself, shown only this once: the server keeps nothing but its digest.
+    key: &'a str,
+    #[serde(flatten)]
+    entry: Key<'a>,
+}
+
+impl<'a> CreatedKey<'a> {
+    pub fn of(created: &'a pubdata_store::CreatedKey, call: &Call<'_>) -> Self {
+        Self { key: &created.key, entry: Key::of(&created.entry, call) }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct KeyList<'a> {
+    /// All keys of the server.
+    keys: Vec<Key<'a>>,
+}
 
 async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let body = Body::read(call.body, &["name", "scopes", "plan", "expires_in_days"])?;
@@ -64,19 +137,14 @@ async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let scopes = scopes.iter().map(|scope| scope.parse()).collect::<ProgramResult<Vec<Scope>>>().map_err(|error| refused("scopes", &error))?;
     let plan = body.text("plan")?.unwrap_or_else(|| USUAL_PLAN.to_owned());
     let now = call.service.now();
-    let expires_at = match body.whole("expires_in_days", 1..=MAX_DAYS)? {
-        Some(days) => Some(now.checked_add((days * 24).hours()).map_err(|error| Problem::internal(&error))?),
-        None => None,
-    };
+    let days = body.whole("expires_in_days", 1..=MAX_DAYS)?.and_then(|days| u16::try_from(days).ok());
+    let expires_at = expires_after(days, now)?;
     let new = NewKey { name, scopes, plan, expires_at };
     let plans = &call.service.settings.plans;
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let created = change_keys(home, store, |keys| keys.create(new.clone(), plans, now)).await.map_err(|error| refused("body", &error))?;
     tracing::info!(key.id = created.entry.id, by = call.client.id, "API key made");
-    json.object(|json| {
-        json.key("key").text(&created.key);
-        write_fields(json, &created.entry, call);
-    });
+    json.value(&CreatedKey::of(&created, call));
     Ok(Meta::default())
 }
 
@@ -88,7 +156,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let revoked = change_keys(home, store, |keys| keys.revoke(id, now)).await.map_err(|error| refused("key_id", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
-    json.object(|json| write_fields(json, &revoked, call));
+    json.value(&Key::of(&revoked, call));
     Ok(Meta::default())
 }
 
@@ -102,28 +170,8 @@ pub fn refused(field: &str, error: &Error) -> Problem {
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let keys = all(call).await?;
-    json.object(|json| {
-        json.key("keys").array(|json| {
-            for key in &keys {
-                json.object(|json| write_fields(json, key, call));
-            }
-        });
-    });
+    json.value(&KeyList { keys: keys.iter().map(|key| Key::of(key, call)).collect() });
     Ok(Meta::default())
-}
-
-pub fn write_fields(json: &mut Json, key: &ApiKey, call: &Call<'_>) {
-    json.key("key_id").text(&key.id);
-    json.key("name").text(&key.name);
-    json.key("scopes").texts(key.scopes.iter().map(|scope| scope.name()));
-    json.key("plan").text(&key.plan);
-    json.key("is_valid").flag(key.is_valid_at(call.service.now()));
-    json.key("created_at").text(&key.created_at);
-    json.key("expires_at").optional_text(key.expires_at.as_deref());
-    json.key("revoked_at").optional_text(key.revoked_at.as_deref());
-    json.key("rotated_at").optional_text(key.rotated_at.as_deref());
-    let previous = key.previous.as_ref().filter(|previous| key.accepts_at(&previous.sha256, call.service.now()));
-    json.key("previous_secret_valid_until").optional_text(previous.map(|previous| previous.valid_until.as_str()));
 }
 
 /// The keys as the file has them now.

@@ -2,11 +2,14 @@
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::keys::{all, refused, write_fields};
-use super::plans::write_limits;
-use super::usage::write_counts;
+use super::keys::{CreatedKey, Key, all, refused};
+use super::plans::PlanLimits;
+use super::usage::KeyUsage;
 use crate::http::body::Body;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
@@ -26,9 +29,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Optional,
     parameters: &[],
     body: None,
-    data: "Me",
+    data: Data::of::<Me<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| me(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| me(call, json).boxed()),
 };
 
 pub const ROTATE: Endpoint = Endpoint {
@@ -39,9 +42,9 @@ pub const ROTATE: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[],
     body: Some("RotationRequest"),
-    data: "CreatedKey",
+    data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| rotate(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| rotate(call, json).boxed()),
 };
 
 pub const REVOKE: Endpoint = Endpoint {
@@ -52,37 +55,36 @@ pub const REVOKE: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[],
     body: None,
-    data: "Key",
+    data: Data::of::<Key<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| revoke(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Me<'a> {
+    /// The key that was sent; null of a request without one.
+    key: Option<Key<'a>>,
+    /// Time from which the secret that was sent is refused, RFC 3339 UTC: the key expires, or a new secret has replaced this one. Null if nothing ends it.
+    secret_valid_until: Option<&'a str>,
+    /// Plan of the key; `anonymous` of a request without one, whose limits hold for its address.
+    plan: &'a str,
+    /// Limits of the plan.
+    limits: PlanLimits,
+    /// Requests with the key; null of a request without one.
+    usage: Option<KeyUsage>,
+}
 
 async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let key = match call.client.secret {
         Some(secret) => Some((own_key(call).await?, secret)),
         None => None,
     };
-    let usage = &call.service.usage;
-    json.object(|json| {
-        match &key {
-            Some((key, secret)) => {
-                json.key("key").object(|json| write_fields(json, key, call));
-                json.key("secret_valid_until").optional_text(valid_until(key, secret));
-            }
-            None => {
-                json.key("key").null();
-                json.key("secret_valid_until").null();
-            }
-        }
-        json.key("plan").text(&call.client.plan_name);
-        json.key("limits").object(|json| write_limits(json, call.client.plan));
-        match &key {
-            Some((key, _)) => json.key("usage").object(|json| {
-                json.key("since").instant(&usage.since().to_string());
-                write_counts(json, usage.of(&key.id).as_ref());
-            }),
-            None => json.key("usage").null(),
-        }
+    json.value(&Me {
+        key: key.as_ref().map(|(key, _)| Key::of(key, call)),
+        secret_valid_until: key.as_ref().and_then(|(key, secret)| valid_until(key, secret)),
+        plan: &call.client.plan_name,
+        limits: PlanLimits::of(call.client.plan),
+        usage: key.as_ref().map(|(key, _)| KeyUsage::of(call, &key.id)),
     });
     Ok(Meta::default())
 }
@@ -94,10 +96,7 @@ async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let rotated = change_keys(home, store, |keys| keys.rotate(&key.id, &key.sha256, overlap, now)).await.map_err(|error| refused("body", &error))?;
     tracing::info!(key.id = rotated.entry.id, overlap_minutes = overlap, "API key has a new secret");
-    json.object(|json| {
-        json.key("key").text(&rotated.key);
-        write_fields(json, &rotated.entry, call);
-    });
+    json.value(&CreatedKey::of(&rotated, call));
     Ok(Meta::default())
 }
 
@@ -106,7 +105,7 @@ async fn revoke(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let revoked = change_keys(home, store, |keys| keys.revoke(&key.id, now)).await.map_err(|error| refused("key", &error))?;
     tracing::info!(key.id = revoked.id, by = call.client.id, "API key revoked");
-    json.object(|json| write_fields(json, &revoked, call));
+    json.value(&Key::of(&revoked, call));
     Ok(Meta::default())
 }
 

@@ -1,6 +1,13 @@
 //! Answers `GET /v1/plans`: the plans of `schemas/_plans.toml` with what each allows.
 
+use std::future::ready;
+
+use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::http::body::MAX_BATCH_ITEMS;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{LIMIT, format};
@@ -16,33 +23,53 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("plans")],
     body: None,
-    data: "PlanList",
+    data: Data::of::<PlanList<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Memory(list),
+    handler: Handler::WithoutRelease(|call, json| ready(list(call, json)).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct PlanList<'a> {
+    /// All plans of the server, that of requests without a key first, then by rate.
+    plans: Vec<NamedPlan<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PlanListPlan")]
+struct NamedPlan<'a> {
+    /// Name by which keys have the plan.
+    plan: &'a str,
+    /// False for the plan of requests without a key, whose limits hold for each address.
+    is_for_keys: bool,
+    /// Limits of the plan.
+    limits: PlanLimits,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct PlanLimits {
+    /// Average rate at which the bucket of requests refills.
+    requests_per_minute: u64,
+    /// Size of the bucket: requests that may come at once.
+    burst: u64,
+    /// Sockets of the stream that may be open at the same time.
+    stream_sockets: u64,
+    /// Most items of a batch, each of which costs one request; the same for all plans.
+    batch_items: usize,
+    /// Most records on a page of a list; a few lists allow fewer, as their `limit` says. The same for all plans.
+    #[schemars(with = "usize")]
+    page_records: Option<usize>,
+}
+
+impl PlanLimits {
+    pub fn of(Plan { requests_per_minute, burst, stream_sockets }: Plan) -> Self {
+        Self { requests_per_minute, burst, stream_sockets, batch_items: MAX_BATCH_ITEMS, page_records: LIMIT.most_count() }
+    }
+}
 
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut plans: Vec<(&str, Plan)> = call.service.settings.plans.all().collect();
     plans.sort_by_key(|(name, plan)| (*name != ANONYMOUS_PLAN, plan.requests_per_minute));
-    json.object(|json| {
-        json.key("plans").array(|json| {
-            for (name, plan) in plans {
-                json.object(|json| {
-                    json.key("plan").text(name);
-                    json.key("is_for_keys").flag(name != ANONYMOUS_PLAN);
-                    json.key("limits").object(|json| write_limits(json, plan));
-                });
-            }
-        });
-    });
+    let plans = plans.into_iter().map(|(plan, limits)| NamedPlan { plan, is_for_keys: plan != ANONYMOUS_PLAN, limits: PlanLimits::of(limits) });
+    json.value(&PlanList { plans: plans.collect() });
     Ok(Meta::default())
-}
-
-/// What a plan allows; the sizes of batches and pages are those of all plans.
-pub fn write_limits(json: &mut Json, plan: Plan) {
-    json.key("requests_per_minute").count(plan.requests_per_minute);
-    json.key("burst").count(plan.burst);
-    json.key("stream_sockets").count(plan.stream_sockets);
-    json.key("batch_items").count(MAX_BATCH_ITEMS as u64);
-    json.key("page_records").optional_integer(LIMIT.most_count().map(|most| most as i64));
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
@@ -23,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("tasks")],
     body: None,
-    data: "StatusReport",
+    data: Data::Written("StatusReport"),
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| status(call, json).boxed()),
 };

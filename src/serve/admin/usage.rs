@@ -1,8 +1,11 @@
 //! Answers `GET /v1/admin/usage`: what the holder of each key asked of this server since it started.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::keys;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
@@ -19,38 +22,80 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("keys")],
     body: None,
-    data: "UsageReport",
+    data: Data::of::<UsageReport<'static>>(),
     validity: Validity::Moment,
-    handler: Handler::Files(|call, json| usage(call, json).boxed()),
+    handler: Handler::WithoutRelease(|call, json| usage(call, json).boxed()),
 };
 
-async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (keys, usage) = (keys::all(call).await?, &call.service.usage);
-    json.object(|json| {
-        json.key("since").instant(&usage.since().to_string());
-        json.key("keys").array(|json| {
-            for key in &keys {
-                json.object(|json| {
-                    json.key("key_id").text(&key.id);
-                    json.key("name").text(&key.name);
-                    json.key("plan").text(&key.plan);
-                    write_counts(json, usage.of(&key.id).as_ref());
-                });
-            }
-        });
-    });
-    Ok(Meta::default())
+#[derive(Serialize, JsonSchema)]
+struct UsageReport<'a> {
+    /// Time at which this server started to count, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    since: String,
+    /// Requests of each key since the server started.
+    keys: Vec<UsedKey<'a>>,
 }
 
-/// What a key asked for; nothing, where it never asked.
-pub fn write_counts(json: &mut Json, used: Option<&Used>) {
-    let count = |counter: fn(&Used) -> u64| used.map_or(0, counter);
-    json.key("requests").count(count(|used| used.requests));
-    json.key("rate_limited").count(count(|used| used.rate_limited));
-    json.key("refused").count(count(|used| used.refused));
-    json.key("failed").count(count(|used| used.failed));
-    match used {
-        Some(used) => json.key("last_request_at").instant(&used.last_request_at.to_string()),
-        None => json.key("last_request_at").null(),
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UsageReportKey")]
+struct UsedKey<'a> {
+    /// Identifier of the key in lists and logs.
+    key_id: &'a str,
+    /// Holder of the key, as stated when it was created.
+    name: &'a str,
+    /// Plan that sets the key's rate limits, such as `standard`.
+    plan: &'a str,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct KeyUsage {
+    /// Time at which this server started to count, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    since: String,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Counts {
+    /// Requests to endpoints that have been answered, a batch being one; sockets are not among them.
+    requests: u64,
+    /// Of these, answered with 429.
+    rate_limited: u64,
+    /// Of these, answered with another status of 4xx.
+    refused: u64,
+    /// Of these, answered with 5xx.
+    failed: u64,
+    /// Time of the last of these requests, RFC 3339 UTC; null if there was none since `since`.
+    last_request_at: Option<String>,
+}
+
+impl Counts {
+    /// What a key asked for; nothing, where it never asked.
+    fn of(call: &Call<'_>, key_id: &str) -> Self {
+        let Some(used) = call.service.usage.of(key_id) else {
+            return Self { requests: 0, rate_limited: 0, refused: 0, failed: 0, last_request_at: None };
+        };
+        let Used { requests, rate_limited, refused, failed, last_request_at } = used;
+        Self { requests, rate_limited, refused, failed, last_request_at: Some(format!("{last_request_at:.0}")) }
     }
+}
+
+impl KeyUsage {
+    pub fn of(call: &Call<'_>, key_id: &str) -> Self {
+        Self { since: since(call), counts: Counts::of(call, key_id) }
+    }
+}
+
+fn since(call: &Call<'_>) -> String {
+    format!("{:.0}", call.service.usage.since())
+}
+
+async fn usage(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let keys = keys::all(call).await?;
+    let keys = keys.iter().map(|key| UsedKey { key_id: &key.id, name: &key.name, plan: &key.plan, counts: Counts::of(call, &key.id) });
+    json.value(&UsageReport { since: since(call), keys: keys.collect() });
+    Ok(Meta::default())
 }

@@ -5,6 +5,7 @@ use super::croissant::ACCESS;
 use super::datasets::family;
 use crate::contact::Contact;
 use crate::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
@@ -22,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: "Catalog",
+    data: Data::Written("Catalog"),
     validity: Validity::Release,
     handler: Handler::Document(list),
 };

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 
 use super::asked::{self, Earlier};
 use super::causes::write_causes;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter, RELEASE_ID, format};
@@ -30,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: "Changes",
+    data: Data::Written("Changes"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| compare(call, json).boxed()),
 };

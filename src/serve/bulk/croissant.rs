@@ -5,6 +5,7 @@ use super::asked;
 use super::datasets::family;
 use super::table;
 use crate::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
@@ -23,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: "Croissant",
+    data: Data::Written("Croissant"),
     validity: Validity::Release,
     handler: Handler::LinkedData(describe),
 };

@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use super::asked;
 use super::datasets::{family, late_since};
 use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
@@ -26,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("columns"), RELEASE, AS_OF],
     body: None,
-    data: "Dataset",
+    data: Data::Written("Dataset"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };

@@ -1,6 +1,7 @@
 //! Answers `GET /v1/datasets`: every dataset of the release on one line each.
 
 use crate::described::{Origin, newest_date, tasks_of};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
@@ -17,7 +18,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("datasets"), RELEASE, AS_OF],
     body: None,
-    data: "Datasets",
+    data: Data::Written("Datasets"),
     validity: Validity::Release,
     handler: Handler::Memory(list),
 };

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use super::release::write_part;
 use super::{asked, table};
 use crate::described::{Origin, citation, tasks_of};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter, TextForm};
@@ -41,7 +42,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: "Download",
+    data: Data::Written("Download"),
     validity: Validity::Release,
     handler: Handler::Download { list: |call, json| list(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::asked;
 use super::causes::write_causes;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
@@ -30,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[format("entries")],
     body: None,
-    data: "RecordHistory",
+    data: Data::Written("RecordHistory"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| history(call, json).boxed()),
 };

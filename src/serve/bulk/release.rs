@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use super::asked;
 use super::causes::write_input;
 use crate::described::{verdict, write_counts};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter, TextForm, format};
@@ -30,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: "Release",
+    data: Data::Written("Release"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
+use crate::http::components::Data;
 use crate::http::cursor::not_a_cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Meta, Page};
@@ -21,7 +22,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[LIMIT, CURSOR, format("releases")],
     body: None,
-    data: "Releases",
+    data: Data::Written("Releases"),
     // A release that is deleted is no longer kept, and nothing else says so.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| list(call, json).boxed()),

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use super::datasets::{ENTITIES, Entity, OFFICERS, Officer};
 use super::record::{add_implied_notice, businesses_of, write_item};
 use super::table::Businesses;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
@@ -26,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Business",
+    data: Data::Written("Business"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -36,15 +37,16 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let entity_id = call.path_value("entity_id");
     let covered = businesses.rows.values("state");
     let Some(row) = businesses.find(entity_id) else {
-        let state = entity_id.split_once('-').map(|(state, _)| state.to_ascii_uppercase()).filter(|state| usps(state) == Some(state));
-        if let Some(state) = state.filter(|state| !covered.contains(&state.as_str())) {
+        let (state, number) = entity_id.split_once('-').and_then(|(state, number)| Some((usps(state)?, number))).unzip();
+        if let Some(state) = state.filter(|state| !covered.contains(state)) {
             return Err(not_covered("entity_id", format!("businesses of {state} are not covered"), &covered));
         }
-        return Err(Problem::of_field(
-            Code::NotFound,
-            "entity_id",
-            format!("no business has the id `{entity_id}`; an id is the state and the registry's number, such as FL-L23000448570"),
-        ));
+        let hint = match state.zip(number).filter(|(state, _)| !entity_id.to_ascii_uppercase().starts_with(&format!("{state}-"))) {
+            Some((state, number)) => format!("did you mean `{state}-{number}`?"),
+            None => "an id is the state's postal code, a hyphen and the registry's number, such as FL-L23000448570; /v1/business/search finds a number alone by `entity_number`".to_owned(),
+        };
+        let message = format!("no business has the id `{entity_id}`; {hint}");
+        return Err(Problem::of_field(Code::NotFound, "entity_id", message));
     };
     let records = businesses.rows.fetch(call.reader(), &[row]).await?;
     let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };

@@ -3,19 +3,19 @@
 use super::record::add_implied_notice;
 use super::record::businesses_of;
 use super::record::write_item;
-use pubdata_core::canonical::name::Forms;
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::FutureExt;
 
 use crate::business::datasets::ENTITIES;
 use crate::business::table::Businesses;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::filter::CITY;
 use crate::http::filter::DayRange;
 use crate::http::filter::STATE;
 use crate::http::filter::ZIP;
-use crate::http::filter::states_of;
+use crate::http::filter::{add_no_words_notice, states_of};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
@@ -26,7 +26,7 @@ use crate::search::rank::{Ranked, day_of, ranked};
 use crate::search::row_hit::NameKind;
 use crate::search::row_names::Enough;
 use crate::search::row_names::Found;
-use pubdata_core::canonical::name::comparable;
+use pubdata_core::canonical::name::{Forms, comparable};
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Scope;
 
@@ -35,7 +35,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "name",
         kind: Kind::Text { min: 2, max: 120 },
-        description: "Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit as written. Needed unless `entity_number` or `agent` is given.",
+        description: "Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit as written.",
     },
     STATE,
     Parameter { name: "status", kind: Kind::SomeOf(ENTITIES, "status"), description: "Comma list of statuses." },
@@ -72,7 +72,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Businesses",
+    data: Data::Written("Businesses"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -140,6 +140,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         coverage.states_searched = searched;
     }
     add_implied_notice(&mut meta, &records);
+    if let Some(name) = call.query.get("name").filter(|_| found.total == 0) {
+        add_no_words_notice(&mut meta, name);
+    }
     meta.page = Some(paging.page(found.total, found.is_cut));
     Ok(meta)
 }

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::http::meta::Notice;
 use crate::json::Json;
-use crate::search::rank::{BEST, write_match};
+use crate::search::rank::{BEST, MatchOfName};
 
 /// What of an id is written as it is in a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
@@ -38,7 +38,7 @@ impl Hit {
             json.key("id").text(&self.id);
             json.key("path").text(&self.path);
             json.key("page").text(&self.page);
-            write_match(json, self.score, self.label);
+            json.key("match").value(&MatchOfName::of(self.score, self.label));
             json.key("record_id").optional_text(self.record_id.as_deref());
         });
     }

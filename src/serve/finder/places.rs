@@ -119,7 +119,7 @@ fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, asked: &Ask
             title: format!("{} of ZCTA {code}", key.replace('_', " ")),
             subtitle: joined([Some(figures.as_str()), Some(area.table.vintage_text.as_str())]),
             id: format!("{code}:{key}"),
-            path: format!("/v1/geo-demographics/locations/{code}/demographics?metrics={key}"),
+            path: format!("/v1/geo-demographics/locations/{code}/demographics?metric={key}"),
             page: path("/zip/", code),
             score: EXACT,
             label: "metric",

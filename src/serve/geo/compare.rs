@@ -11,6 +11,7 @@ use crate::geo::metric::unit_and_universe;
 use crate::geo::metric_text::{trim_of, write_tenths};
 use crate::geo::tables::Geo;
 use crate::http::body::Body;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
@@ -26,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: OF_RELEASE,
     body: Some("CompareRequest"),
-    data: "Comparison",
+    data: Data::Written("Comparison"),
     validity: Validity::Release,
     handler: Handler::Memory(compare),
 };

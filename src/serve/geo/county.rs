@@ -2,6 +2,7 @@
 
 use crate::geo::area::AreaKind;
 use crate::geo::profile::{PARAMETERS, write_profile};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::problem::Result;
@@ -16,7 +17,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "Profile",
+    data: Data::Written("Profile"),
     validity: Validity::Release,
     handler: Handler::Memory(county),
 };

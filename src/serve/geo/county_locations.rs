@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC_OF_LIST, METRICS, asked_metrics};
+use crate::geo::metric::{METRIC_OF_LIST, asked_metrics};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
@@ -25,13 +26,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "CountyLocations",
+    data: Data::Written("CountyLocations"),
     validity: Validity::Release,
     handler: Handler::Memory(locations),
 };
 
 /// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, METRICS, VINTAGE, INCLUDE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
+const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
 
 /// What of a ZCTA lies in the county.
 struct Location<'a> {
@@ -53,7 +54,7 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), asked_vintage(call), "fips")?;
     let places = geo.zctas.ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
     let table = vintage(geo.zcta_metrics, Some(i64::from(county.table.vintage_year)), AreaKind::Zcta)?;
-    let metrics = asked_metrics(&geo, call)?.unwrap_or_default();
+    let metrics = asked_metrics(&geo, call).unwrap_or_default();
     let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
     let paging = ListPaging::of(call)?;

@@ -2,9 +2,10 @@
 
 use crate::geo::area::{Area, AreaKind, asked_vintage};
 use crate::geo::estimates::MetricTable;
-use crate::geo::metric::{METRIC_OF_AREA, METRICS, NOT_IN_SURVEY, QUARANTINED, metrics_of_area, unit_and_universe, write_figures, write_record_id};
+use crate::geo::metric::{METRIC_OF_AREA, NOT_IN_SURVEY, QUARANTINED, metrics_of_area, unit_and_universe, write_figures, write_record_id};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
@@ -15,7 +16,6 @@ use pubdata_store::Scope;
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
     METRIC_OF_AREA,
-    METRICS,
     Parameter { name: "history", kind: Kind::Flag, description: "`true`: each metric also carries its figures of every published vintage." },
     VINTAGE,
     RELEASE,
@@ -30,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "Demographics",
+    data: Data::Written("Demographics"),
     validity: Validity::Release,
     handler: Handler::Memory(demographics),
 };
@@ -43,7 +43,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = Geo::of(call.release);
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
-    let metrics = metrics_of_area(&geo, call)?;
+    let metrics = metrics_of_area(&geo, call);
     let with_history = call.query.get("history") == Some("true");
     json.object(|json| {
         area.write_geography(&geo, json.key("geography"));

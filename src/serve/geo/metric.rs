@@ -6,7 +6,6 @@ use crate::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
-use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::loaded::Release;
 use crate::release::provenance::origin;
@@ -18,34 +17,21 @@ pub const QUARANTINED: &str = "quarantined";
 
 const METRIC_KEYS: Kind = Kind::SomeOf("geo.zcta_metric", "metric");
 
-/// The parameters that choose metrics of an area, under either name.
+/// The parameter that chooses metrics of an area.
 pub const METRIC_OF_AREA: Parameter = Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metric keys; all twelve when absent." };
-/// The parameters that choose metrics of the areas in a list, under either name.
+/// The parameter that chooses metrics of the areas in a list.
 pub const METRIC_OF_LIST: Parameter =
     Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metrics whose values and margins of error each area has; none when absent." };
-pub const METRICS: Parameter = Parameter { name: "metrics", kind: METRIC_KEYS, description: "The same as `metric`; give one of the two." };
 
 /// The metrics that a request names, in its order and as positions in the release's order; none where it names none.
-///
-/// # Errors
-/// `invalid_parameter`, when both `metric` and `metrics` are given.
-pub fn asked_metrics(geo: &Geo<'_>, call: &Call<'_>) -> Result<Option<Vec<usize>>> {
-    let list = match (call.query.get("metric"), call.query.get("metrics")) {
-        (Some(_), Some(_)) => {
-            return Err(Problem::of_field(Code::InvalidParameter, "metrics", "`metric` and `metrics` are the same parameter; give one of them"));
-        }
-        (one, other) => one.or(other),
-    };
+pub fn asked_metrics(geo: &Geo<'_>, call: &Call<'_>) -> Option<Vec<usize>> {
     let position = |key| geo.metric_keys.iter().position(|known| known == key);
-    Ok(list.map(|list| list.split(',').filter_map(position).collect()))
+    Some(call.listed("metric")?.into_iter().filter_map(position).collect())
 }
 
 /// The metrics of an answer about one area: those that the request names, else all.
-///
-/// # Errors
-/// As [`asked_metrics`].
-pub fn metrics_of_area(geo: &Geo<'_>, call: &Call<'_>) -> Result<Vec<usize>> {
-    Ok(asked_metrics(geo, call)?.unwrap_or_else(|| (0..geo.metric_keys.len()).collect()))
+pub fn metrics_of_area(geo: &Geo<'_>, call: &Call<'_>) -> Vec<usize> {
+    asked_metrics(geo, call).unwrap_or_else(|| (0..geo.metric_keys.len()).collect())
 }
 
 /// Units of the metrics, for vintages in which no area has the metric at all.

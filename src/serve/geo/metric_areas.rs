@@ -10,6 +10,7 @@ use crate::geo::notices::{add_not_fetched_notice, add_zcta_notice};
 use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::state_counties::state_of;
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::nearest;
@@ -29,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "MetricAreas",
+    data: Data::Written("MetricAreas"),
     validity: Validity::Release,
     handler: Handler::Memory(areas),
 };

@@ -1,9 +1,10 @@
 //! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all metrics, provenance.
 
 use crate::geo::area::{Area, AreaKind, asked_vintage};
-use crate::geo::metric::{METRIC_OF_AREA, METRICS, metrics_of_area};
+use crate::geo::metric::{METRIC_OF_AREA, metrics_of_area};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Parameter, RELEASE, VINTAGE};
@@ -19,13 +20,13 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "Profile",
+    data: Data::Written("Profile"),
     validity: Validity::Release,
     handler: Handler::Memory(profile),
 };
 
 /// The parameters of the profile of an area.
-pub const PARAMETERS: &[Parameter] = &[METRIC_OF_AREA, METRICS, VINTAGE, RELEASE, AS_OF];
+pub const PARAMETERS: &[Parameter] = &[METRIC_OF_AREA, VINTAGE, RELEASE, AS_OF];
 
 /// Answers `GET locations/{zcta}`: the area and its twelve metrics, or those that are chosen.
 ///
@@ -44,7 +45,7 @@ pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 pub fn write_profile(call: &Call<'_>, json: &mut Json, kind: AreaKind, placeholder: &str) -> Result<Meta> {
     let geo = Geo::of(call.release);
     let area = Area::find(&geo, kind, call.path_value(placeholder), asked_vintage(call), placeholder)?;
-    let metrics = metrics_of_area(&geo, call)?;
+    let metrics = metrics_of_area(&geo, call);
     json.object(|json| {
         area.write_geography(&geo, json.key("geography"));
         area.write_geography_provenance(json.key("geography_provenance"));

@@ -5,6 +5,7 @@ use arrow::array::Array;
 
 use crate::geo::area::{Area, AreaKind};
 use crate::geo::school_table::SchoolTable;
+use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
@@ -26,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "Schools",
+    data: Data::Written("Schools"),
     validity: Validity::Release,
     handler: Handler::Memory(schools),
 };

@@ -1,14 +1,15 @@
 //! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has them.
 
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC_OF_LIST, METRICS, asked_metrics};
+use crate::geo::metric::{METRIC_OF_LIST, asked_metrics};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::source_table::{INCLUDE, SourceTable};
 use crate::geo::tables::Geo;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format, not_a_state};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_core::canonical::state::{fips, usps};
@@ -22,28 +23,20 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: "StateCounties",
+    data: Data::Written("StateCounties"),
     validity: Validity::Release,
     handler: Handler::Memory(counties),
 };
 
 /// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, METRICS, VINTAGE, INCLUDE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
+const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
 
 /// The postal code of a state that a request names.
 ///
 /// # Errors
 /// `invalid_parameter`, when it is none.
 pub fn state_of(text: &str) -> Result<&'static str> {
-    let shown: String = text.chars().take(64).collect();
-    let wrong = || {
-        Problem::of_field(
-            Code::InvalidParameter,
-            "state",
-            format!("`state`: `{shown}` is not a U.S. state: give its postal code or name, such as CA or California"),
-        )
-    };
-    usps(text).ok_or_else(wrong)
+    usps(text).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "state", format!("`state`: {}", not_a_state(text))))
 }
 
 /// Answers `GET states/{state}/counties`.
@@ -66,7 +59,7 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if codes.is_empty() {
         return Err(Problem::of_field(Code::NotFound, "state", format!("no county of {state} is published in vintage {}", table.vintage_year)));
     }
-    let metrics = asked_metrics(&geo, call)?.unwrap_or_default();
+    let metrics = asked_metrics(&geo, call).unwrap_or_default();
     let paging = ListPaging::of(call)?;
     let mut sources = SourceTable::asked(call);
     json.object(|json| {

@@ -25,11 +25,11 @@ pub fn write_item<T>(
             Ok(result) => write(json, result),
             Err(_) => json.null(),
         }
-        json.key("notices").array(|json| notices.iter().for_each(|notice| notice.write(json)));
+        json.key("notices").array(|json| notices.iter().for_each(|notice| json.value(notice)));
         json.key("error");
         match outcome {
             Ok(_) => json.null(),
-            Err(problem) => problem.write(json, call.service.public_url(), call.endpoint.path, call.request_id),
+            Err(problem) => json.value(&problem.shown(call.service.public_url(), call.endpoint.path, call.request_id)),
         }
     });
 }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::components::components;
+use super::components::{Components, Data};
 use super::delimited::write_line;
 use super::object;
 use super::problem::{Problem, Result};
@@ -39,15 +39,17 @@ enum Node {
 impl Columns {
     /// Reads them off the schema of `data`; `rows` says where the records are, as a parameter declares it. Of an object that has only what a request names,
     /// such as figures of chosen metrics, `is_named` says what that is.
-    pub fn of(data: &str, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
+    pub fn of(data: &Data, rows: &'static str, is_named: &dyn Fn(&str) -> bool) -> Self {
+        let (components, names) = Components::of([data]);
+        let node = |schema: &Value, inner: Option<&str>| node(&components, schema, inner, is_named);
         let rows: Vec<&str> = rows.split('/').filter(|member| !member.is_empty()).collect();
-        let data = resolved(&components()[data]);
+        let data = resolved(&components, components.get(&names[0]));
         let (list, inner) = match rows.as_slice() {
             [] => (data, None),
             [member] => (&data["properties"][member], None),
             [member, inner, ..] => (&data["properties"][member], Some(*inner)),
         };
-        let record = node(&resolved(list)["items"], inner, is_named);
+        let record = node(&resolved(&components, list)["items"], inner);
         Self { rows, record }
     }
 
@@ -95,11 +97,11 @@ impl Columns {
 }
 
 /// The schema behind references, and behind the choice between it and null.
-fn resolved(mut schema: &'static Value) -> &'static Value {
+fn resolved<'a>(components: &'a Components, mut schema: &'a Value) -> &'a Value {
     loop {
         let reference = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
         schema = match (reference, schema["anyOf"].as_array()) {
-            (Some(name), _) => &components()[name],
+            (Some(name), _) => components.get(name),
             (None, Some(choices)) => choices.iter().find(|choice| choice["type"] != "null").unwrap_or(&Value::Null),
             (None, None) => return schema,
         };
@@ -107,16 +109,16 @@ fn resolved(mut schema: &'static Value) -> &'static Value {
 }
 
 /// What becomes of a value of a schema; `inner` is a member of it whose items are rows.
-fn node(schema: &'static Value, inner: Option<&str>, is_named: &dyn Fn(&str) -> bool) -> Node {
-    let schema = resolved(schema);
+fn node(components: &Components, schema: &Value, inner: Option<&str>, is_named: &dyn Fn(&str) -> bool) -> Node {
+    let schema = resolved(components, schema);
     let Some(properties) = schema["properties"].as_object() else { return Node::Cell };
     // Members are required in the order in which answers have them.
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let is_there = |name: &&str| !required.contains(name) && (!required.is_empty() || is_named(name));
     let others = properties.keys().map(String::as_str).filter(is_there);
     let member = |name: &str| match inner {
-        Some(inner) if inner == name => Node::Items(Box::new(node(&resolved(&properties[name])["items"], None, is_named))),
-        _ => node(&properties[name], None, is_named),
+        Some(inner) if inner == name => Node::Items(Box::new(node(components, &resolved(components, &properties[name])["items"], None, is_named))),
+        _ => node(components, &properties[name], None, is_named),
     };
     Node::Object(required.iter().copied().chain(others).map(|name| (name.to_owned(), member(name))).collect())
 }

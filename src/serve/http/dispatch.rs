@@ -156,6 +156,9 @@ pub async fn ask(service: &Service, paths: &Paths, client: &Client, question: Qu
 
 /// The release that a request is answered from.
 async fn release_for(service: &Service, endpoint: &Endpoint, query: &Query, present: Option<&Arc<Release>>) -> Result<Arc<Release>> {
+    if matches!(endpoint.handler, Handler::WithoutRelease(_)) {
+        return Ok(present.cloned().or_else(|| service.catalog.current()).unwrap_or_else(|| Arc::new(Release::none())));
+    }
     let release = match (wanted(query)?, present) {
         (Wanted::Current, Some(present)) => present.clone(),
         (wanted, _) => service.catalog.resolve(&wanted).await?,

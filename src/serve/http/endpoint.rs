@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use jiff::civil::Date;
 
 use super::auth::Client;
+use super::components::Data;
 use super::meta::Meta;
 use super::parameters::{Kind, Parameter};
 use super::problem::Result;
@@ -44,8 +45,8 @@ pub struct Endpoint {
     pub parameters: &'static [Parameter],
     /// Name of the request body's schema.
     pub body: Option<&'static str>,
-    /// Name of the schema of `data`.
-    pub data: &'static str,
+    /// The schema of `data`.
+    pub data: Data,
     pub validity: Validity,
     pub handler: Handler,
 }
@@ -119,6 +120,8 @@ pub enum Handler {
     LinkedData(fn(&Call<'_>, &mut Json) -> Result<Meta>),
     /// Reads the release's files.
     Files(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
+    /// Asks nothing of a release: answers where none is loaded, too.
+    WithoutRelease(for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>),
     /// Answers with a file where the parameter `format` names one, else as `Files` does.
     Download {
         list: for<'a> fn(&'a Call<'a>, &'a mut Json) -> BoxFuture<'a, Result<Meta>>,

@@ -1,11 +1,17 @@
 //! Runs an endpoint's handler and writes the whole answer: its data, and what is said of them; a document alone.
 
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::endpoint::{Call, Handler};
-use super::meta::{Meta, SAMPLE_RELEASE};
+use super::meta::{Coverage, Meta, Notice, Page, SAMPLE_RELEASE};
 use super::problem::Result;
+use crate::answer::Instant;
 use crate::json::Json;
 use crate::meaning::{self, Searched};
-use crate::release::freshness::freshness_of;
+use crate::release::freshness::{Freshness, freshness_of};
 use pubdata_store::Manifest;
 
 /// Runs a handler and writes the whole envelope. With it, whether the answer is right for the moment only.
@@ -32,8 +38,7 @@ pub async fn answer(call: &Call<'_>) -> Result<(Vec<u8>, bool)> {
     if let Some(message) = meaning::lost(&searched, manifest_of(call, &meta)) {
         meta.notice("MEANING_LOST", message);
     }
-    json.key("meta");
-    write_meta(&mut json, call, &meta);
+    json.key("meta").value(&MetaOfAnswer::of(call, &meta));
     let mut bytes = json.into_bytes();
     bytes.push(b'}');
     Ok((bytes, meta.is_momentary))
@@ -51,55 +56,68 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     match &call.endpoint.handler {
         Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => handler(call, json),
-        Handler::Files(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
+        Handler::Files(handler) | Handler::WithoutRelease(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
     }
 }
 
-fn write_meta(json: &mut Json, call: &Call<'_>, meta: &Meta) {
-    let manifest = manifest_of(call, meta);
-    let of_release = call.release.freshness(call.today());
-    json.object(|json| {
-        json.key("request_id").text(call.request_id);
-        json.key("release").object(|json| {
-            json.key("release_id").text(manifest.release_id.as_str());
-            json.key("channel").text(call.service.catalog.channel());
-        });
-        json.key("datasets").array(|json| {
-            for dataset_id in &meta.datasets {
-                json.object(|json| {
-                    json.key("dataset_id").text(dataset_id);
-                    json.key("published_at").instant(&manifest.published_at);
-                    let of_earlier = meta.release.as_ref().and_then(|earlier| Some(freshness_of(earlier, earlier.datasets.get(&**dataset_id)?, call.today())));
-                    json.key("freshness").text(of_earlier.unwrap_or_else(|| of_release.of(dataset_id)).name());
-                });
-            }
-        });
-        json.key("notices").array(|json| {
-            for notice in &meta.notices {
-                notice.write(json);
-            }
-        });
-        if let Some(coverage) = &meta.coverage {
-            json.key("coverage").object(|json| {
-                if let Some(geography_type) = coverage.geography_type {
-                    json.key("geography_type").text(geography_type);
-                }
-                json.key("scope").text(&coverage.scope);
-                for (name, searched) in [("states_searched", &coverage.states_searched), ("jurisdictions_searched", &coverage.jurisdictions_searched)] {
-                    if !searched.is_empty() {
-                        json.key(name).texts(searched.iter().map(String::as_str));
-                    }
-                }
-            });
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Meta")]
+pub struct MetaOfAnswer<'a> {
+    /// Identifier of the request, repeated in the header `X-Request-Id`.
+    request_id: &'a str,
+    /// The release that the whole answer comes from; null while no release is loaded, when only questions about keys and plans are answered.
+    release: Option<MetaRelease<'a>>,
+    /// Datasets that the answer was made from.
+    datasets: Vec<MetaDataset<'a>>,
+    /// Facts that a reader needs to interpret the answer; empty if there are none.
+    notices: &'a [Notice],
+    /// Records or areas that the datasets behind the answer cover; absent from answers to which coverage does not apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Coverage")]
+    coverage: Option<&'a Coverage>,
+    /// Position of the answer in a list; absent from answers that are not lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Page")]
+    page: Option<&'a Page>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MetaRelease<'a> {
+    /// Release that answered the request; send it as `release` to repeat the request on the same data.
+    #[schemars(pattern(r"^r[0-9a-f]{20}$"))]
+    release_id: &'a str,
+    /// Channel that the server follows, such as `nightly` or `stable`.
+    channel: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct MetaDataset<'a> {
+    /// Identifier of the dataset, such as `geo.zcta_metric`.
+    dataset_id: &'a str,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Instant<'a>,
+    /// Age of the dataset's newest source file against the publisher's cadence.
+    freshness: Freshness,
+}
+
+impl<'a> MetaOfAnswer<'a> {
+    fn of(call: &'a Call<'_>, meta: &'a Meta) -> Self {
+        let manifest = manifest_of(call, meta);
+        let of_release = call.release.freshness(call.today());
+        let dataset = |dataset_id: &'a Cow<'static, str>| {
+            let of_earlier = meta.release.as_ref().and_then(|earlier| Some(freshness_of(earlier, earlier.datasets.get(&**dataset_id)?, call.today())));
+            let freshness = of_earlier.unwrap_or_else(|| of_release.of(dataset_id));
+            MetaDataset { dataset_id, published_at: Instant(&manifest.published_at), freshness }
+        };
+        let release = MetaRelease { release_id: manifest.release_id.as_str(), channel: call.service.catalog.channel() };
+        Self {
+            request_id: call.request_id,
+            release: (!call.release.is_none()).then_some(release),
+            datasets: meta.datasets.iter().map(dataset).collect(),
+            notices: &meta.notices,
+            coverage: meta.coverage.as_ref(),
+            page: meta.page.as_ref(),
         }
-        if let Some(page) = &meta.page {
-            json.key("page").object(|json| {
-                json.key("limit").count(page.limit as u64);
-                json.key("count").count(page.count as u64);
-                json.key("next_cursor").optional_text(page.next_cursor.as_deref());
-                json.key("total").count(page.total as u64);
-                json.key("total_relation").text(if page.is_total_exact { "eq" } else { "gte" });
-            });
-        }
-    });
+    }
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::endpoint::Call;
+use super::meta::Meta;
 use super::parameters::{Kind, Parameter};
 use super::problem::{Code, Problem, Result, not_covered};
 use crate::days;
+use pubdata_core::canonical::name::{Forms, is_legal_form, searched};
 
 pub const STATE: Parameter = Parameter {
     name: "state",
@@ -33,6 +35,15 @@ pub fn states_of(call: &Call<'_>, covered: &[&str], what: &str) -> Result<Option
         states.insert(state.to_owned());
     }
     Ok(Some(states))
+}
+
+/// Adds a notice to an answer without a record, where the name consists of words that are no part of the names that are searched.
+pub fn add_no_words_notice(meta: &mut Meta, name: &str) {
+    let searched = searched(name, Forms::OfStates);
+    let is_general = |word: &str| is_legal_form(word) || ["A", "AN", "AND", "OF", "THE"].contains(&word);
+    if searched.core.split(' ').all(|word| word.is_empty() || is_general(word)) {
+        meta.notice("NAME_WITHOUT_WORDS", format!("`{name}` has no word to search for: an article or a legal form alone is no name."));
+    }
 }
 
 /// A range of days, both inclusive and in days since 1970-01-01; open where none is given.

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::json::Json;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use pubdata_store::Manifest;
 
 /// What to know of a release of samples.
-pub const SAMPLE_RELEASE: &str =
-    "This release was built from samples of the publishers' files: most records are missing, and counts are not those of the nation.";
+pub const SAMPLE_RELEASE: &str = "This release was built from samples: most records are missing, some may be invented, and counts are not those of the nation.";
 
 /// What the `meta` of an answer says beyond request id and release.
 #[derive(Debug, Default)]
@@ -24,45 +25,52 @@ pub struct Meta {
     pub is_momentary: bool,
 }
 
-/// Something a reader should know about an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
+    /// Stable code of the notice, such as `SAMPLE_RELEASE`.
     pub code: &'static str,
+    /// The notice in words; the text may change.
     pub message: Cow<'static, str>,
 }
 
-impl Notice {
-    pub fn write(&self, json: &mut Json) {
-        json.object(|json| {
-            json.key("code").text(self.code);
-            json.key("message").text(&self.message);
-        });
-    }
-}
-
-/// What an answer of this kind covers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MetaCoverage")]
 pub struct Coverage {
-    /// Kind of area, for answers about areas.
+    /// Kind of area that the answer is about: `zcta` or `county`; absent from answers that are not about areas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&str")]
     pub geography_type: Option<&'static str>,
+    /// The covered records in words, with their number.
     pub scope: String,
-    /// States whose registries or boards were searched, for answers from them.
+    /// States whose registries or boards were searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states_searched: Vec<String>,
-    /// Cities and counties whose permits were searched, for answers about permits.
+    /// Cities and counties that the places of the request may lie in and whose permits are covered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jurisdictions_searched: Vec<String>,
 }
 
-/// Where a list stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Page {
+    /// Largest number of items on a page.
     pub limit: usize,
+    /// Number of items on this page.
     pub count: usize,
+    /// Send it as `cursor` for the next page; null on the last.
     pub next_cursor: Option<String>,
+    /// Number of items on all pages; the exact number or a lower bound, as `total_relation` says.
     pub total: usize,
-    /// Whether there are just so many, or at least so many.
+    /// `eq`: `total` is the exact number. `gte`: there are at least that many.
+    #[serde(rename = "total_relation", serialize_with = "relation")]
+    #[schemars(with = "&str", extend("enum" = ["eq", "gte"]))]
     pub is_total_exact: bool,
     /// Whether the last page may lack some that fit.
+    #[serde(skip)]
     pub is_cut: bool,
+}
+
+fn relation<S: Serializer>(is_total_exact: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(if *is_total_exact { "eq" } else { "gte" })
 }
 
 impl Meta {

@@ -7,7 +7,7 @@ pub mod batch;
 pub mod body;
 pub mod code_samples;
 pub mod columns;
-mod components;
+pub mod components;
 pub mod connections;
 pub mod cors;
 pub mod cursor;

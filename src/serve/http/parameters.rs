@@ -248,10 +248,12 @@ pub fn shown(text: &str) -> String {
 }
 
 fn check_state(text: &str) -> Result<(), String> {
-    match usps(text) {
-        Some(_) => Ok(()),
-        None => Err(format!("`{}` is not a U.S. state: give its postal code or name, such as CA or California", shown(text))),
-    }
+    usps(text).map(|_| ()).ok_or_else(|| not_a_state(text))
+}
+
+/// What is wrong with a text that names no state.
+pub fn not_a_state(text: &str) -> String {
+    format!("`{}` is not a U.S. state: give its postal code or name, such as CA or California", shown(text))
 }
 
 fn form_list_schema(item: &str, min: usize, max: Option<usize>) -> Value {

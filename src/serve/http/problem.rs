@@ -5,13 +5,18 @@
 use std::borrow::Cow;
 
 use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::json::Json;
 use crate::release::not_served::NotServed;
 use pubdata_core::error::Error;
+use pubdata_store::Manifest;
 
-/// What went wrong, as a stable word for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What went wrong, as a stable word for programs; `x-problems` says what to do about each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ProblemCode")]
 pub enum Code {
     InvalidParameter,
     MissingParameter,
@@ -170,43 +175,73 @@ impl Problem {
         Self::new(Code::InternalError, "the request failed on our side; the cause is in the server's log under this request id")
     }
 
-    /// Writes the members of the problem, of a request or of one item of a batch.
-    pub fn write(&self, json: &mut Json, public_url: &str, instance: &str, request_id: &str) {
+    /// The problem as callers see it, of a request or of one item of a batch.
+    pub fn shown<'a>(&'a self, public_url: &str, instance: &'a str, request_id: &'a str) -> ProblemDetails<'a> {
         let CodeEntry { name, status, title, .. } = self.code.entry();
-        json.object(|json| {
-            json.key("type").text(&format!("{public_url}/problems/{name}"));
-            json.key("title").text(title);
-            json.key("status").count(u64::from(*status));
-            json.key("detail").text(&cut(&self.detail, MAX_DETAIL));
-            json.key("instance").text(&cut(instance, MAX_NAME));
-            json.key("code").text(name);
-            json.key("request_id").text(request_id);
-            self.write_errors(json);
-            if !self.candidates.is_empty() {
-                json.key("candidates").texts(self.candidates.iter().take(MAX_LISTED).map(String::as_str));
-            }
-        });
+        ProblemDetails {
+            kind: format!("{public_url}/problems/{name}"),
+            title,
+            status: *status,
+            detail: cut(&self.detail, MAX_DETAIL),
+            instance: cut(instance, MAX_NAME),
+            code: self.code,
+            request_id,
+            errors: self.shown_errors(),
+            candidates: &self.candidates[..self.candidates.len().min(MAX_LISTED)],
+        }
     }
 
-    /// Writes the member `errors`.
-    pub fn write_errors(&self, json: &mut Json) {
-        json.key("errors").array(|json| {
-            for error in self.errors.iter().take(MAX_LISTED) {
-                json.object(|json| {
-                    json.key("field").text(&cut(&error.field, MAX_NAME));
-                    json.key("code").text(error.code.name());
-                    json.key("message").text(&cut(&error.message, MAX_MESSAGE));
-                });
-            }
-        });
+    /// The fields at fault as callers see them.
+    pub fn shown_errors(&self) -> Vec<FieldErrorDetails<'_>> {
+        let errors = self.errors.iter().take(MAX_LISTED);
+        errors
+            .map(|FieldError { field, code, message }| FieldErrorDetails { field: cut(field, MAX_NAME), code: *code, message: cut(message, MAX_MESSAGE) })
+            .collect()
     }
 
     /// The JSON body.
     pub fn body(&self, public_url: &str, instance: &str, request_id: &str) -> Vec<u8> {
         let mut json = Json::new();
-        self.write(&mut json, public_url, instance, request_id);
+        json.value(&self.shown(public_url, instance, request_id));
         json.into_bytes()
     }
+}
+
+/// RFC 9457 problem details. `code` is the contract; texts may change.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub struct ProblemDetails<'a> {
+    /// URL that identifies the kind of problem and describes it.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Short name of the kind of problem, the same for every occurrence.
+    title: &'static str,
+    /// HTTP status code of the problem.
+    status: u16,
+    /// What went wrong this time, in words.
+    detail: Cow<'a, str>,
+    /// Path of the request that failed.
+    instance: Cow<'a, str>,
+    /// Stable code of the problem, for programs.
+    code: Code,
+    /// Identifier of the request, repeated in the header `X-Request-Id`; include it when you report the problem.
+    request_id: &'a str,
+    /// The fields at fault; empty if the problem is not about a field.
+    errors: Vec<FieldErrorDetails<'a>>,
+    /// What could be meant, of an ambiguous identifier.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    candidates: &'a [String],
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FieldError")]
+pub struct FieldErrorDetails<'a> {
+    /// Parameter, header or body field.
+    field: Cow<'a, str>,
+    /// Stable code of what is wrong with the field.
+    code: Code,
+    /// What is wrong with the field, in words.
+    message: Cow<'a, str>,
 }
 
 impl From<Error> for Problem {
@@ -229,6 +264,11 @@ impl From<NotServed> for Problem {
 /// A problem for something that the release lacks altogether.
 pub fn not_published(dataset_id: &str) -> Problem {
     Problem::new(Code::CoverageUnavailable, format!("this release has no `{dataset_id}`; /v1/coverage lists what it has"))
+}
+
+/// What to add to what was not found in a release of samples.
+pub fn of_samples(manifest: &Manifest) -> &'static str {
+    if manifest.is_sample { "; this release is built from samples, and one built from the publishers' files may have it" } else { "" }
 }
 
 /// The problem of a question about what is not published here, with what is.

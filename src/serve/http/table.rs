@@ -53,7 +53,7 @@ pub struct Asked {
 /// The handler's; `invalid_parameter`, when a whole list is asked for from its middle, or one that has no known end; `rate_limited`, when as many whole lists
 /// are being sent as may be.
 pub async fn answer(asked: Asked, rows: &'static str, tag: Option<&str>, now: Timestamp) -> Result<Response> {
-    let columns = Columns::of(asked.endpoint.data, rows, &|name| asked.query.iter().any(|(_, list)| list.split(',').any(|named| named == name)));
+    let columns = Columns::of(&asked.endpoint.data, rows, &|name| asked.query.iter().any(|(_, list)| list.split(',').any(|named| named == name)));
     let is_whole = asked.query.get("limit").is_none() && asked.endpoint.parameter("limit").is_some();
     if is_whole && asked.query.get("cursor").is_some() {
         let message = "a table without `limit` has all pages: leave `cursor` out, or give `limit` too";

@@ -1,8 +1,12 @@
 //! The lists that were looked at for a number, and what they may lack.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::number::{PREFIXES, lists_of};
 use super::record::WithActions;
 use super::table::{LicenseList, Licenses};
+use crate::answer::Date;
 use crate::days;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
@@ -76,10 +80,23 @@ impl Licenses {
 const QUIET_DAYS: i64 = 180;
 
 /// A list that was looked at.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "VerificationCheckedSource")]
 pub struct Checked<'a> {
+    #[serde(skip)]
     source: &'a str,
+    #[serde(skip)]
     list: &'a LicenseList,
+    /// Identifier of the list's source.
+    source_id: &'a str,
+    /// Date of the list, YYYY-MM-DD; null if it has none.
+    #[schemars(with = "Option<&str>")]
     pub source_date: Option<jiff::civil::Date>,
+    /// Day of the last issue or renewal in the list that is not after its date: a list that is much older than its date shows so.
+    newest_license_date: Option<Date>,
+    /// Records of the list that could not be read or contradict one another, and are not published.
+    records_set_aside: u64,
+    /// How many licenses of which professions the list has.
     scope: String,
 }
 
@@ -87,16 +104,6 @@ impl Checked<'_> {
     /// The day of the list's newest license.
     fn newest(&self) -> Option<jiff::civil::Date> {
         self.list.newest.map(days::date)
-    }
-
-    pub fn write(&self, json: &mut Json) {
-        json.object(|json| {
-            json.key("source_id").text(&self.list.source_id);
-            json.key("source_date").optional_text(self.source_date.map(|date| date.to_string()).as_deref());
-            json.key("newest_license_date").optional_day(self.list.newest);
-            json.key("records_set_aside").count(self.list.quarantined);
-            json.key("scope").text(&self.scope);
-        });
     }
 }
 
@@ -109,5 +116,14 @@ pub fn checked<'a>(call: &Call<'_>, licenses: &'a Licenses, state: &'a str, prof
     };
     let lists = lists_of(licenses, state).filter(|(_, list)| profession.is_none_or(|profession| list.professions.contains(profession)));
     let scope = |list: &LicenseList| format!("{} licenses: {}", list.licenses, list.professions.iter().map(String::as_str).collect::<Vec<_>>().join(", "));
-    lists.map(|(source, list)| Checked { source, list, source_date: date(source), scope: scope(list) }).collect()
+    let checked = |(source, list): (&'a str, &'a LicenseList)| Checked {
+        source,
+        list,
+        source_id: &list.source_id,
+        source_date: date(source),
+        newest_license_date: list.newest.map(Date),
+        records_set_aside: list.quarantined,
+        scope: scope(list),
+    };
+    lists.map(checked).collect()
 }

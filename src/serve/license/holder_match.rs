@@ -1,5 +1,8 @@
 //! Compares the name that a caller gives with the names of a license's holder.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::datasets::License;
 use super::record::person_of;
 use super::table::persons_name;
@@ -8,21 +11,13 @@ use crate::search::query::person_words;
 use pubdata_core::canonical::name::{Forms, searched};
 
 /// How a given name compares with a holder's, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "VerificationNameMatch")]
 pub enum HolderMatch {
     Exact,
     Partial,
     None,
-}
-
-impl HolderMatch {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Partial => "partial",
-            Self::None => "none",
-        }
-    }
 }
 
 /// Compares a name with all of a holder's: the best counts.

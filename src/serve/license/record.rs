@@ -1,29 +1,52 @@
 //! A license as answers show it, with the board's actions on it. Its status may be derived from the expiration date, as of the list's date,
 //! which a notice says.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::days;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::problem::Result;
 use crate::http::problem::not_published;
-use crate::json::Json;
-use crate::license::datasets::Action;
-use crate::license::datasets::LICENSES;
-use crate::license::datasets::License;
+use crate::license::datasets::{self, DisciplinaryAction, LICENSES, LicenseClassification, LicenseFields};
 use crate::license::table::Licenses;
 use crate::release::freshness::source_date;
+use crate::release::provenance::Provenance;
 use crate::release::rows::Record;
+use crate::search::rank::MatchOfName;
 
 const DERIVED: &str = "derived_from_expiration";
 
+/// A license beside its provenance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct License<'a> {
+    #[serde(flatten)]
+    license: LicenseFields<'a>,
+    /// Record of the license in `license.license`.
+    provenance: Provenance<'a>,
+}
+
+/// A license beside how it fits a search.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LicenseMatch<'a> {
+    #[serde(flatten)]
+    pub license: LicenseFields<'a>,
+    /// How the record fits the search.
+    #[serde(rename = "match")]
+    pub name_match: MatchOfName,
+    /// Record of the license in `license.license`.
+    pub provenance: Provenance<'a>,
+}
+
 /// A license with the board's actions on it.
 pub struct WithActions<'a> {
-    pub license: Record<'a, License>,
+    pub license: Record<'a, datasets::License>,
     /// As stated, or by the expiration date as of the list's date.
     pub status: &'a str,
     /// Date of the list that it is from, as of which its status is known.
     pub as_of: Option<jiff::civil::Date>,
-    actions: Vec<Record<'a, Action>>,
+    actions: Vec<Record<'a, datasets::Action>>,
 }
 
 /// Reads licenses and their actions.
@@ -41,7 +64,7 @@ pub async fn licenses_of<'a>(call: &Call<'_>, licenses: &'a Licenses, rows: &[u3
 }
 
 /// First, middle and last name and suffix of a license's holder.
-pub fn person_of<'a>(license: &'a Record<'_, License>) -> [Option<&'a str>; 4] {
+pub fn person_of<'a>(license: &'a Record<'_, datasets::License>) -> [Option<&'a str>; 4] {
     ["holder_first", "holder_middle", "holder_last", "holder_suffix"].map(|column| license.text(column))
 }
 
@@ -52,63 +75,21 @@ impl WithActions<'_> {
         self.license.day("expiration_date").zip(as_of).is_some_and(|(expires, as_of)| expires < as_of)
     }
 
-    /// Writes the members of a license but its provenance.
-    pub fn write(&self, json: &mut Json) {
-        let license = &self.license;
-        license.members(json, &["license_id", "number", "number_raw", "state", "board", "profession", "profession_raw", "profession_basis", "license_class"]);
-        json.key("classifications").array(|json| {
-            for text in license.texts("classifications") {
-                let (code, description) = text.split_once('=').map_or((text, None), |(code, description)| (code, Some(description)));
-                json.object(|json| {
-                    json.key("code").text(code);
-                    json.key("description").optional_text(description);
-                });
-            }
-        });
-        json.key("holder").object(|json| {
-            for (key, name) in [
-                ("name", "holder_name"),
-                ("type", "holder_type"),
-                ("first", "holder_first"),
-                ("middle", "holder_middle"),
-                ("last", "holder_last"),
-                ("suffix", "holder_suffix"),
-                ("business_name", "business_name"),
-                ("dba", "dba"),
-                ("principals", "principals"),
-            ] {
-                license.member_as(json, key, name);
-            }
-        });
-        let is_stated = license.text("status") == Some(self.status);
-        json.key("status").text(self.status);
-        license.member(json, "status_raw");
-        json.key("status_basis").text(if is_stated { license.at("status_basis") } else { DERIVED });
-        #[rustfmt::skip]
-        license.members(json, &[
-            "secondary_status_raw", "evidence", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "suspended_date",
-        ]);
-        license.object_or_null(json, "address", &[("city", "city"), ("state", "address_state"), ("zip", "zip"), ("county", "county")]);
-        license.member(json, "phone");
-        json.key("disciplinary_actions").array(|json| {
-            for action in &self.actions {
-                json.object(|json| action.members(json, &["case_number", "action", "effective_date", "end_date", "record_id"]));
-            }
-        });
-        self.write_security(json);
-        license.members(json, &["verify_url", "warnings"]);
+    /// The license as answers show it, without its provenance.
+    pub fn shown(&self) -> LicenseFields<'_> {
+        let mut shown = LicenseFields::of(&self.license);
+        if shown.status != Some(self.status) {
+            (shown.status, shown.status_basis) = (Some(self.status), DERIVED);
+        }
+        let classes = self.license.texts("classifications").into_iter();
+        shown.classifications = classes.map(LicenseClassification::of).collect();
+        shown.disciplinary_actions = self.actions.iter().map(DisciplinaryAction::of).collect();
+        shown
     }
 
-    fn write_security(&self, json: &mut Json) {
-        let dates = |kind: &str| ["effective_date", "expiration_date", "cancelled_date"].map(|date| (date, format!("{kind}_{date}")));
-        for (kind, first) in [("bond", "surety"), ("insurance", "insurer")] {
-            let names = [(first, format!("{kind}_{first}")), ("amount", format!("{kind}_amount"))].into_iter().chain(dates(kind));
-            let names: Vec<(&str, String)> = names.collect();
-            let members: Vec<(&str, &str)> = names.iter().map(|(key, name)| (*key, name.as_str())).collect();
-            self.license.object_or_null(json, kind, &members);
-        }
-        let members = [("coverage", "workers_comp_coverage"), ("insurer", "workers_comp_insurer"), ("expiration_date", "workers_comp_expiration_date")];
-        self.license.object_or_null(json, "workers_comp", &members);
+    /// The license as answers show it.
+    pub fn with_provenance<'r>(&'r self, call: &'r Call<'_>) -> License<'r> {
+        License { license: self.shown(), provenance: self.license.origin(&call.release.manifest) }
     }
 }
 

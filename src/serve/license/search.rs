@@ -3,13 +3,15 @@
 use super::number::add_no_match_notice;
 use super::record::published;
 use futures_util::FutureExt;
-use pubdata_core::canonical::name::Forms;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::filter::CITY;
 use crate::http::filter::STATE;
 use crate::http::filter::ZIP;
-use crate::http::filter::states_of;
+use crate::http::filter::{add_no_words_notice, states_of};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
@@ -17,12 +19,11 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::LICENSES;
-use crate::license::record::{add_statuses_notice, licenses_of};
+use crate::license::record::{LicenseMatch, add_statuses_notice, licenses_of};
 use crate::search::query::{MatchMode, Query as NameQuery};
 use crate::search::row_hit::NameKind;
-use crate::search::row_names::Enough;
-use crate::search::row_names::Found;
-use pubdata_core::canonical::name::comparable;
+use crate::search::row_names::{Enough, Found};
+use pubdata_core::canonical::name::{Forms, comparable};
 use pubdata_store::Scope;
 
 /// The endpoint's parameters.
@@ -53,10 +54,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Licenses",
+    data: Data::of::<Licenses<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
+
+/// Best first.
+#[derive(Serialize, JsonSchema)]
+pub struct Licenses<'a>(Vec<LicenseMatch<'a>>);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
@@ -82,31 +87,27 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             && zip.is_none_or(|wanted| wanted == Some(licenses.index.zips.at(row)))
     };
     let is_filtered = parts.is_some() || professions.is_some() || statuses.is_some() || holder_type.is_some() || city.is_some() || zip.is_some();
-    let found = match NameQuery::new(name, Forms::OfStates) {
-        None => Found::default(),
-        Some(query) => {
-            let takes_name = |row: u32, _: NameKind| takes(row);
-            let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);
-            licenses.index.names.first(&query, MatchMode::Best, accepts, Enough { first: paging.end(), counted: MAX_COUNTED })
-        }
+    let found = {
+        let takes_name = |row: u32, _: NameKind| takes(row);
+        let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);
+        let first = |query: NameQuery| licenses.index.names.first(&query, MatchMode::Best, accepts, Enough { first: paging.end(), counted: MAX_COUNTED });
+        NameQuery::new(name, Forms::OfStates).map_or_else(Found::default, first)
     };
     let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = licenses_of(call, licenses, &rows).await?;
-    json.array(|json| {
-        for (found, record) in page.iter().zip(&records) {
-            json.object(|json| {
-                record.write(json);
-                found.write(json);
-                record.license.provenance(json, &call.release.manifest);
-            });
-        }
+    let found_licenses = page.iter().zip(&records).map(|(found, record)| LicenseMatch {
+        license: record.shown(),
+        name_match: found.shown(),
+        provenance: record.license.origin(&call.release.manifest),
     });
+    json.value(&Licenses(found_licenses.collect()));
     let mut meta = Meta::of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
     if let Some(coverage) = &mut meta.coverage {
         coverage.states_searched = covered.iter().filter(|state| is_searched(state)).map(|state| (*state).to_owned()).collect();
     }
     if found.total == 0 {
+        add_no_words_notice(&mut meta, name);
         add_no_match_notice(&mut meta);
     }
     add_statuses_notice(&mut meta, &records.iter().collect::<Vec<_>>());

@@ -12,11 +12,11 @@ use crate::license::datasets::License;
 use crate::release::dictionary::DictionaryColumn;
 use crate::release::dictionary_codes::DictionaryCodes;
 use crate::release::freshness::source_date;
-use crate::release::key_columns::{NO_DAY, days, indexed, known_day, read_parts};
+use crate::release::key_columns::{Days, NO_DAY, indexed, key_columns, known_day, read_parts};
 use crate::release::part_reader::PartReader;
 use crate::release::quarantined;
 use crate::release::rows::{Children, Dataset, Numbered};
-use crate::release::table::Table;
+use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::query::person_words;
 use crate::search::rank::precedence;
@@ -28,11 +28,34 @@ use pubdata_core::canonical::name::{Forms, SearchedName, searched};
 use pubdata_core::error::Result;
 use pubdata_store::{Manifest, Part};
 
-#[rustfmt::skip]
-const COLUMNS: &[&str] = &[
-    "license_id", "source_id", "number", "number_normalized", "profession", "evidence", "holder_name", "holder_name_normalized", "holder_type", "holder_first", "holder_middle", "holder_last", "holder_suffix",
-    "business_name", "dba", "principals", "status", "issue_date", "effective_date", "expiration_date", "last_renewed_date", "city", "zip",
-];
+key_columns! {
+    /// What the index is made of.
+    struct Keys {
+        license_id: Texts,
+        source_id: Texts,
+        number: Texts,
+        number_normalized: Texts,
+        profession: Texts,
+        evidence: Texts,
+        holder_name: Texts,
+        holder_name_normalized: Texts,
+        holder_type: Texts,
+        holder_first: Texts,
+        holder_middle: Texts,
+        holder_last: Texts,
+        holder_suffix: Texts,
+        business_name: Texts,
+        dba: Texts,
+        principals: TextLists,
+        status: Texts,
+        issue_date: Days,
+        effective_date: Days,
+        expiration_date: Days,
+        last_renewed_date: Days,
+        city: Texts,
+        zip: Texts,
+    }
+}
 
 /// Evidence of a license that only its holder states.
 pub const SELF_REPORTED: &str = "self_reported";
@@ -70,7 +93,7 @@ pub struct Licenses {
 }
 
 /// What licenses are found by.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LicenseIndex {
     pub names: RowNames,
     by_id: HashIndex,
@@ -89,18 +112,15 @@ pub struct LicenseIndex {
 
 stored!(LicenseIndex { names, by_id, by_number, professions, statuses, holder_types, precedence, cities, zips, lists });
 
+/// An index that is being made.
 #[derive(Default)]
 struct Builder {
     names: RowNamesBuilder,
     by_id: HashIndexBuilder,
     by_number: HashIndexBuilder,
-    professions: DictionaryColumn,
-    statuses: DictionaryColumn,
-    holder_types: DictionaryColumn,
-    precedence: Column<u32>,
-    cities: DictionaryCodes,
-    zips: DictionaryCodes,
     lists: BTreeMap<(String, String), LicenseList>,
+    /// What needs no more than its cells.
+    index: LicenseIndex,
 }
 
 /// The day as of which a list says what it says.
@@ -133,63 +153,56 @@ impl ListDay {
 
 impl Builder {
     fn add(&mut self, (state, source): &(String, String), list_day: ListDay, first: u32, table: &Table) -> Result<()> {
-        let texts = |name: &str| table.texts(name);
-        let (ids, numbers, professions, statuses) = (texts("license_id")?, texts("number_normalized")?, texts("profession")?, texts("status")?);
-        let (holders, normalized, types) = (texts("holder_name")?, texts("holder_name_normalized")?, texts("holder_type")?);
-        let [firsts, middles, lasts, suffixes] = [texts("holder_first")?, texts("holder_middle")?, texts("holder_last")?, texts("holder_suffix")?];
-        let (businesses, assumed, principals) = (texts("business_name")?, texts("dba")?, table.text_lists("principals")?);
-        let (cities, zips) = (texts("city")?, texts("zip")?);
-        let [issued, effective, renewed] = [days(table, "issue_date")?, days(table, "effective_date")?, days(table, "last_renewed_date")?];
-        let expires = days(table, "expiration_date")?;
-        let (feeds, written, evidence) = (texts("source_id")?, texts("number")?, texts("evidence")?);
+        let keys = Keys::open(table)?;
         let list = self.lists.entry((state.clone(), source.clone())).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let parts = [firsts.get(index), middles.get(index), lasts.get(index), suffixes.get(index)];
-            let is_own_name = types.get(index) == Some("person") && is_persons_name(holders.at(index), parts);
+            let parts = [&keys.holder_first, &keys.holder_middle, &keys.holder_last, &keys.holder_suffix].map(|column| column.get(index));
+            let holder = keys.holder_name.at(index);
+            let is_own_name = keys.holder_type.get(index) == Some("person") && is_persons_name(holder, parts);
             if is_own_name {
                 let [first, middle, last, suffix] = parts;
                 let given = [first, middle, suffix].into_iter().flatten().flat_map(person_words);
                 let (last, given) = (person_words(last.unwrap_or_default()).join(" "), given.collect::<Vec<_>>().join(" "));
-                self.names.push(Name::Person { last: &last, given: &given }, holders.at(index))?;
+                self.names.push(Name::Person { last: &last, given: &given }, holder)?;
             } else {
-                let SearchedName { core, form } = searched(normalized.at(index), Forms::OfStates);
-                self.names.push(Name::Organization { core: &core, form: &form }, holders.at(index))?;
+                let SearchedName { core, form } = searched(keys.holder_name_normalized.at(index), Forms::OfStates);
+                self.names.push(Name::Organization { core: &core, form: &form }, holder)?;
             }
-            for name in [businesses.get(index), assumed.get(index)].into_iter().flatten().filter(|name| *name != holders.at(index)) {
+            for name in [&keys.business_name, &keys.dba].into_iter().filter_map(|column| column.get(index)).filter(|name| *name != holder) {
                 self.names.add(row, NameKind::Assumed, name);
             }
             if let Some(person) = persons_name(parts).filter(|_| !is_own_name) {
                 self.names.add(row, NameKind::Principal, &person);
             }
-            principals.at(index).for_each(|name| self.names.add(row, NameKind::Principal, name));
-            self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
-            self.by_number.add(&[state, numbers.at(index)], row);
-            let shown = license_number::display(written.at(index));
-            if shown != numbers.at(index) {
+            keys.principals.at(index).for_each(|name| self.names.add(row, NameKind::Principal, name));
+            self.by_id.add(&[&keys.license_id.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(&[state, keys.number_normalized.at(index)], row);
+            let shown = license_number::display(keys.number.at(index));
+            if shown != keys.number_normalized.at(index) {
                 self.by_number.add(&[state, &shown], row);
             }
-            if !list.professions.contains(professions.at(index)) {
-                list.professions.insert(professions.at(index).to_owned());
+            if !list.professions.contains(keys.profession.at(index)) {
+                list.professions.insert(keys.profession.at(index).to_owned());
             }
             if list.source_id.is_empty() {
-                feeds.at(index).clone_into(&mut list.source_id);
-                list.is_self_reported = evidence.get(index) == Some(SELF_REPORTED);
+                keys.source_id.at(index).clone_into(&mut list.source_id);
+                list.is_self_reported = keys.evidence.get(index) == Some(SELF_REPORTED);
             }
             list.licenses += 1;
-            self.professions.push(professions.get(index))?;
-            let status = list_day.standing(statuses.get(index), expires(index));
-            self.statuses.push(Some(status))?;
-            self.holder_types.push(types.get(index))?;
-            let newest = [renewed(index), effective(index), issued(index)];
-            self.precedence.push(precedence(status == "active", newest.into_iter().max().and_then(known_day)));
+            self.index.professions.push(keys.profession.get(index))?;
+            let status = list_day.standing(keys.status.get(index), keys.expiration_date.at(index));
+            self.index.statuses.push(Some(status))?;
+            self.index.holder_types.push(keys.holder_type.get(index))?;
+            let newest = [&keys.last_renewed_date, &keys.effective_date, &keys.issue_date].map(|column| column.at(index));
+            self.index.precedence.push(precedence(status == "active", newest.into_iter().max().and_then(known_day)));
             let known = newest.into_iter().filter(|day| *day != NO_DAY && list_day.day.is_none_or(|as_of| *day <= as_of));
             list.newest = list.newest.max(known.max());
-            let began = known_day(issued(index));
+            let began = known_day(keys.issue_date.at(index));
             list.has_issue_dates |= began.is_some();
-            list.oldest = [list.oldest, began.or(known_day(effective(index)))].into_iter().flatten().min();
-            self.cities.push(cities.get(index), comparable)?;
-            self.zips.push(zips.get(index), str::to_owned)?;
+            list.oldest = [list.oldest, began.or(known_day(keys.effective_date.at(index)))].into_iter().flatten().min();
+            self.index.cities.push(keys.city.get(index), comparable)?;
+            self.index.zips.push(keys.zip.get(index), str::to_owned)?;
         }
         Ok(())
     }
@@ -275,19 +288,14 @@ impl LicenseIndex {
             let (list, day, start) = &places[part];
             made.add(list, *day, start + first, table)
         };
-        let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
+        let made = read_parts(reader, rows.parts(), Keys::COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
-                names: made.names.finish_by(&made.precedence)?,
+                names: made.names.finish_by(&made.index.precedence)?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),
-                professions: made.professions,
-                statuses: made.statuses,
-                holder_types: made.holder_types,
-                precedence: made.precedence,
-                cities: made.cities,
-                zips: made.zips,
                 lists: Small(made.lists.into_iter().collect()),
+                ..made.index
             })
         })
         .await

@@ -1,12 +1,15 @@
 //! Answers `GET /v1/license/verify`: whether a number is a license of a state, and whose. A question about a covered list always has an answer.
 
-use super::checked_lists::{add_lists_notice, checked};
+use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
 use super::number::{Found, Stated, add_no_match_notice, check_profession, rows_of_number, state_of, told_apart};
 use super::record::published;
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
@@ -14,7 +17,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::LICENSES;
-use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
+use crate::license::record::{License, WithActions, add_statuses_notice, licenses_of};
 use pubdata_core::canonical::license_number::normalized;
 use pubdata_store::Scope;
 
@@ -26,7 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Verification",
+    data: Data::of::<Verification<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -36,16 +39,64 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "number",
         kind: Kind::Text { min: 1, max: 40 },
-        description: "Number of the license; needed unless `license_number` gives it. Blanks, dots, leading zeros and a board's prefix do not matter.",
+        description: "Number of the license. Blanks, dots, leading zeros and a board's prefix do not matter.",
     },
     Parameter { name: "license_number", kind: Kind::Text { min: 1, max: 40 }, description: "The same as `number`; cannot be combined with it." },
-    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, by postal code or name; needed. Another text is refused." },
+    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, by postal code or name. Another text is refused." },
     Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
     Parameter { name: "name", kind: Kind::Text { min: 2, max: 120 }, description: "Compared with the holder's names; it does not narrow the search." },
     format("licenses"),
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+pub struct Verification<'a> {
+    /// The question as the server read it.
+    query: Question<'a>,
+    /// Number of licenses found: one (`match`), several (`multiple_matches`) or none (`no_match`).
+    #[schemars(extend("enum" = ["match", "multiple_matches", "no_match"]))]
+    result: &'static str,
+    /// True when exactly one license was found, its status is `active`, and its expiration date had not passed, as of verified_as_of.
+    verified: bool,
+    /// Date of the list, the oldest where several were looked at; null if no list has a date.
+    #[schemars(with = "Option<&str>")]
+    verified_as_of: Option<jiff::civil::Date>,
+    /// Licenses of boards' own lists; those that only their holders state, where no board's list has the number.
+    licenses: Vec<License<'a>>,
+    /// What holders state of a number that a board's list has too. It decides neither `result` nor `verified`, and may be another license.
+    self_reported: Vec<License<'a>>,
+    /// Further records in which one provider states a number that is shown above once: one for each taxonomy.
+    also_stated: Vec<AlsoStated<'a>>,
+    /// How `name` compares with the holder's names; null when no name was given or nothing was found.
+    name_match: Option<HolderMatch>,
+    /// Lists that were searched, with their dates.
+    checked_sources: &'a [Checked<'a>],
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "VerificationQuery")]
+struct Question<'a> {
+    /// The number as it was compared.
+    number_normalized: &'a str,
+    /// Two-letter postal code of the state.
+    state: &'a str,
+    /// Profession from the request; null if the request has none.
+    profession: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "VerificationAlsoStated")]
+struct AlsoStated<'a> {
+    /// Identifier of the further record.
+    license_id: &'a str,
+    /// Id of the license above that it is.
+    same_as: &'a str,
+    #[schemars(extend("$field" = "license.license/profession"))]
+    profession: &'a str,
+    #[schemars(extend("$field" = "license.license/profession_raw"))]
+    profession_raw: &'a str,
+}
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
@@ -79,20 +130,17 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         .get("name")
         .filter(|_| !found.is_empty())
         .map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(HolderMatch::None));
-    json.object(|json| {
-        json.key("query").object(|json| {
-            json.key("number_normalized").text(found.first().map_or(normalized(number, &[]).as_str(), |found| found.license.at("number_normalized")));
-            json.key("state").text(state);
-            json.key("profession").optional_text(profession);
-        });
-        json.key("result").text(result);
-        json.key("verified").flag(verified);
-        json.key("verified_as_of").optional_text(verified_as_of.map(|date| date.to_string()).as_deref());
-        json.key("licenses").array(|json| matches.iter().for_each(|stated| write(json, call, &stated.license)));
-        json.key("self_reported").array(|json| self_reported.iter().for_each(|stated| write(json, call, &stated.license)));
-        json.key("also_stated").array(|json| matches.iter().chain(&self_reported).for_each(|stated| write_also(json, stated)));
-        json.key("name_match").optional_text(name_match.map(HolderMatch::name));
-        json.key("checked_sources").array(|json| checked.iter().for_each(|checked| checked.write(json)));
+    let normalized = normalized(number, &[]);
+    json.value(&Verification {
+        query: Question { number_normalized: found.first().map_or(normalized.as_str(), |found| found.license.at("number_normalized")), state, profession },
+        result,
+        verified,
+        verified_as_of,
+        licenses: matches.iter().map(|stated| stated.license.with_provenance(call)).collect(),
+        self_reported: self_reported.iter().map(|stated| stated.license.with_provenance(call)).collect(),
+        also_stated: matches.iter().chain(&self_reported).flat_map(also_stated).collect(),
+        name_match,
+        checked_sources: &checked,
     });
     let covered = licenses.rows.values("state");
     let mut meta = Meta::of(&[LICENSES, ACTIONS], format!("{} licenses of boards in {}", licenses.rows.len(), covered.join(", ")));
@@ -111,20 +159,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-fn write(json: &mut Json, call: &Call<'_>, found: &WithActions<'_>) {
-    json.object(|json| {
-        found.write(json);
-        found.license.provenance(json, &call.release.manifest);
-    });
-}
-
-/// Writes the other records of a license that its holder states several times.
-fn write_also(json: &mut Json, stated: &Stated<'_>) {
-    for other in &stated.also {
-        json.object(|json| {
-            other.license.member(json, "license_id");
-            json.key("same_as").text(stated.license.license.at("license_id"));
-            other.license.members(json, &["profession", "profession_raw"]);
-        });
-    }
+/// The other records of a license that its holder states several times.
+fn also_stated<'a>(stated: &'a Stated<'_>) -> impl Iterator<Item = AlsoStated<'a>> {
+    let same_as = stated.license.license.at("license_id");
+    let of = move |other: &'a WithActions<'_>| {
+        let license = &other.license;
+        AlsoStated { license_id: license.at("license_id"), same_as, profession: license.at("profession"), profession_raw: license.at("profession_raw") }
+    };
+    stated.also.iter().map(of)
 }

@@ -129,9 +129,8 @@ pub fn bars(title: &str, unit: &str, rows: &[Estimate]) -> String {
                 Mark::AtLeast(_) => svg.path("open", &[(end + 1.0, middle - 6.0), (end + 8.0, middle), (end + 1.0, middle + 6.0)]),
                 Mark::AtMost(_) => svg.path("open", &[(end + 8.0, middle - 6.0), (end + 1.0, middle), (end + 8.0, middle + 6.0)]),
                 _ if row.moe.is_some() => {
-                    svg.line("whisker", (x(low), middle), (x(high), middle));
-                    svg.line("whisker", (x(low), middle - 4.0), (x(low), middle + 4.0));
-                    svg.line("whisker", (x(high), middle - 4.0), (x(high), middle + 4.0));
+                    let end = |at: f64| ((at, middle - 4.0), (at, middle + 4.0));
+                    svg.lines("whisker", &[((x(low), middle), (x(high), middle)), end(x(low)), end(x(high))]);
                 }
                 _ => {}
             }
@@ -159,9 +158,8 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     let x = |year: f64| LEFT + (year - f64::from(first)) / f64::from(last + 1 - first) * (WIDTH - LEFT - 10.0);
     let mut svg = Svg::new("periods", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
-    for year in first..=last {
-        svg.text("tick", "middle", (x(f64::from(year) + 0.5), HEIGHT - 8.0), &year.to_string());
-    }
+    let years: Vec<(f64, String)> = (first..=last).map(|year| (x(f64::from(year) + 0.5), year.to_string())).collect();
+    svg.row_of_labels("tick", HEIGHT - 8.0, &years);
     for PeriodEstimate { first_year, last_year, estimate } in points {
         let (from, to) = (x(f64::from(*first_year)) + 2.0, x(f64::from(*last_year + 1)) - 2.0);
         let middle = f64::midpoint(from, to);
@@ -174,7 +172,7 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
                 svg.rectangle("band", (from, scale.y(high)), (to - from, scale.y(low) - scale.y(high)));
             }
             let y = scale.y(estimate.mark.number().unwrap_or_default());
-            svg.line("period", (from, y), (to, y));
+            svg.lines("period", &[((from, y), (to, y))]);
             match estimate.mark {
                 Mark::AtLeast(_) => svg.path("open", &[(middle - 6.0, y - 2.0), (middle, y - 9.0), (middle + 6.0, y - 2.0)]),
                 Mark::AtMost(_) => svg.path("open", &[(middle - 6.0, y + 2.0), (middle, y + 9.0), (middle + 6.0, y + 2.0)]),
@@ -185,7 +183,7 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
     svg.finish()
 }
 
-/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first. A ring stands where a
+/// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first. A dot stands where a
 /// period between two others has no figure.
 pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
@@ -205,29 +203,36 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     let mut svg = Svg::new("columns", WIDTH, HEIGHT, title);
     scale.draw(&mut svg, unit, LEFT);
     // Labels that would touch each other are left out, the newest never.
-    let mut free_until = f64::INFINITY;
+    let (mut labels, mut free_until) = (Vec::new(), f64::INFINITY);
     for figure in figures.iter().rev() {
         let middle = middle_of(figure.month);
         let (top, foot) = (scale.y(figure.value.max(0.0)), scale.y(figure.value.min(0.0)));
         let before = figure.first_reported.map(|first| format!(" (first reported: {})", amount(first, unit))).unwrap_or_default();
         svg.linked(figure.page.as_deref(), &format!("{}: {}{before}", figure.label, amount(figure.value, unit)), |svg| {
-            svg.rectangle(if figure.first_reported.is_some() { "bar restated" } else { "bar" }, (middle - width / 2.0, top), (width, (foot - top).max(1.0)));
+            svg.rectangle(if figure.first_reported.is_some() { "bar restated" } else { "" }, (middle - width / 2.0, top), (width, (foot - top).max(1.0)));
             if let Some(first) = figure.first_reported {
                 let y = scale.y(first);
-                svg.line("first", (middle - width / 2.0 - 4.0, y), (middle + width / 2.0 + 4.0, y));
+                svg.lines("first", &[((middle - width / 2.0 - 4.0, y), (middle + width / 2.0 + 4.0, y))]);
             }
         });
         let half = figure.label.len() as f64 * LETTER / 2.0;
         if middle + half <= free_until {
-            svg.text("tick", "middle", (middle, HEIGHT - 8.0), &figure.label);
+            labels.push((middle, figure.label.clone()));
             free_until = middle - half - ROOM;
         }
     }
-    svg.line("zero", (LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)));
+    svg.row_of_labels("tick", HEIGHT - 8.0, &labels);
+    svg.lines("zero", &[((LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)))]);
     let is_missing = |month: &i64| figures.iter().all(|figure| (figure.month - month).abs() * 2 > months);
-    for month in (first..last).step_by(usize::try_from(months).unwrap_or(1).max(1)).filter(is_missing) {
-        let title = format!("No figure of a period that ends about {}-{:02}", (month - 1) / 12, (month - 1) % 12 + 1);
-        svg.linked(None, &title, |svg| svg.circle("gap", (middle_of(month), scale.y(0.0) - 5.0), 2.5));
+    let missing: Vec<i64> = (first..last).step_by(usize::try_from(months).unwrap_or(1).max(1)).filter(is_missing).collect();
+    for run in missing.chunk_by(|one, next| next - one == months) {
+        let day = |month: i64| format!("{}-{:02}", (month - 1) / 12, (month - 1) % 12 + 1);
+        let title = match run {
+            [month] => format!("No figure about {}", day(*month)),
+            _ => format!("No figures from {} to {}", day(run[0]), day(run[run.len() - 1])),
+        };
+        let points: Vec<(f64, f64)> = run.iter().map(|month| (middle_of(*month), scale.y(0.0) - 5.0)).collect();
+        svg.linked(None, &title, |svg| svg.dots("gap", &points));
     }
     svg.finish()
 }
@@ -265,8 +270,8 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
         svg.circle("ring", (SIZE / 2.0, SIZE / 2.0), radius_mi * part * scale);
         svg.text("tick", "middle", (SIZE / 2.0, SIZE / 2.0 - radius_mi * part * scale + 12.0), &format!("{} mi", rough(radius_mi * part)));
     }
-    svg.line("origin", (SIZE / 2.0 - 6.0, SIZE / 2.0), (SIZE / 2.0 + 6.0, SIZE / 2.0));
-    svg.line("origin", (SIZE / 2.0, SIZE / 2.0 - 6.0), (SIZE / 2.0, SIZE / 2.0 + 6.0));
+    let middle = SIZE / 2.0;
+    svg.lines("origin", &[((middle - 6.0, middle), (middle + 6.0, middle)), ((middle, middle - 6.0), (middle, middle + 6.0))]);
     for place in places {
         let (x, y) = at(place.lat, place.lon);
         svg.linked(place.page.as_deref(), &place.label, |svg| {
@@ -333,13 +338,13 @@ impl Scale {
 
     fn draw(&self, svg: &mut Svg, unit: &str, left: f64) {
         let lines = ((self.high - self.low) / self.step).round() as u32;
-        for line in 0..=lines {
-            // Without the rest that a multiple of a fraction has; a zero has no sign.
-            let value = ((self.low / self.step).round() + f64::from(line)) * self.step + 0.0;
-            svg.line("grid", (left, self.y(value)), (WIDTH - 10.0, self.y(value)));
-            let label = if unit == "usd" || unit.starts_with("USD") { amount_of(&rough(value), "usd") } else { rough(value) };
-            svg.text("tick", "end", (left - 6.0, self.y(value) + 4.0), &label);
-        }
+        // Without the rest that a multiple of a fraction has; a zero has no sign.
+        let values: Vec<f64> = (0..=lines).map(|line| ((self.low / self.step).round() + f64::from(line)) * self.step + 0.0).collect();
+        let grid: Vec<_> = values.iter().map(|value| ((left, self.y(*value)), (WIDTH - 10.0, self.y(*value)))).collect();
+        svg.lines("grid", &grid);
+        let written = |value: f64| if unit == "usd" || unit.starts_with("USD") { amount_of(&rough(value), "usd") } else { rough(value) };
+        let labels: Vec<(f64, String)> = values.into_iter().map(|value| (self.y(value) + 4.0, written(value))).collect();
+        svg.column_of_labels("tick", left - 6.0, &labels);
     }
 }
 
@@ -352,7 +357,7 @@ mod tests {
         let row = |moe| Estimate { label: "90210".to_owned(), mark: Mark::Value(19_652.0), moe, page: Some("/records/x".to_owned()), is_own: true };
         assert_eq!(bars("Population", "persons", &[row(None)]).matches("whisker").count(), 0);
         let drawn = bars("Population", "persons", &[row(Some(1_335.0))]);
-        assert_eq!(drawn.matches("whisker").count(), 3);
+        assert!(drawn.contains("class=\"whisker\"") && drawn.matches(['H', 'V']).count() == 3, "{drawn}");
         assert!(drawn.contains("90210: 19,652 ± 1,335") && drawn.contains("href=\"/records/x\""), "{drawn}");
     }
 
@@ -410,7 +415,7 @@ mod tests {
         let figure = |month, value| Figure { month, label: "FY".to_owned(), value, first_reported: None, page: None };
         // Two years with one label, half a year apart, and a third after a gap of two.
         let drawn = columns("Revenue", "USD", 12, &[figure(0, 1.0), figure(6, 2.0), figure(36, 3.0)]);
-        let places: Vec<f64> = drawn.split("<rect class=\"bar\" x=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        let places: Vec<f64> = drawn.split("<rect x=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
         let [newest, second, first] = places[..] else { panic!("{drawn}") };
         assert!((second - first - 35.0).abs() < 0.2 && (newest - first - 210.0).abs() < 0.2, "{places:?}");
         assert!(drawn.matches("class=\"gap\"").count() == 1 && drawn.contains("about 1-12"), "{drawn}");

@@ -1,5 +1,6 @@
 //! A registrant of the SEC: its metrics as charts with what was restated, its filings, its statements.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{FutureExt, try_join};
@@ -20,37 +21,62 @@ pub const PAGES: &[Page] = &[
     Page { path: "/filing/{accession}", make: |visit| filing(visit).boxed() },
 ];
 
+const QUARTERLY: &str = "quarterly";
+
 /// The periods that a choice of words on a page stands for.
 fn period<'v>(visit: &'v Visit<'_>) -> &'v str {
-    if visit.parameter("period") == Some("quarterly") { "quarterly" } else { "annual" }
+    if visit.parameter("period") == Some(QUARTERLY) { QUARTERLY } else { "annual" }
 }
 
 async fn company(visit: &Visit<'_>) -> Result<Made> {
     let cik = segment(visit.value("cik"));
     let period = period(visit);
     let company = visit.ask(format!("/v1/sec/companies/{cik}")).await?;
-    let figures = format!("/v1/sec/companies/{cik}/financials?period={period}");
+    let financials = |span| target(&format!("/v1/sec/companies/{cik}/financials"), &[("period", Some(period)), ("span", span)]);
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
-    let (figures, filings) = try_join!(visit.ask_if_there(figures), visit.ask_if_there(reports))?;
-    let series = figures["data"]["series"].as_array().into_iter().flatten().map(|of_metric| series(of_metric, period)).collect::<Vec<_>>();
+    let (figures, to_date) = match period {
+        QUARTERLY => try_join!(visit.ask_if_there(financials(Some("quarter"))), visit.ask_if_there(financials(Some("ytd"))))?,
+        _ => (visit.ask_if_there(financials(None)).await?, Json::Null),
+    };
+    let filings = visit.ask_if_there(reports).await?;
+    let to_date = |number: usize| &to_date["data"]["series"][number];
+    let of_metrics = figures["data"]["series"].as_array().into_iter().flatten().enumerate();
+    let series = of_metrics.map(|(number, of_metric)| series(of_metric, to_date(number), period)).collect::<Vec<_>>();
     let number = visit.value("cik").trim_start_matches('0');
     Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"]["filings"] }))
 }
 
-/// A metric with its chart.
-fn series(series: &Json, period: &str) -> Value {
+/// A metric with its chart; of quarters, with the figures of the year to date beside it.
+fn series(series: &Json, to_date: &Json, period: &str) -> Value {
     let (metric, unit) = (series["metric"].as_str().unwrap_or_default(), series["unit"].as_str().unwrap_or_default());
-    let values: Vec<&Json> = series["values"].as_array().into_iter().flatten().collect();
+    let list = |series: &'_ Json| series["values"].as_array().cloned().unwrap_or_default();
+    let (of_periods, to_date) = (list(series), list(to_date));
     // A chart has one figure for each period; what a year to date adds up is no quarter.
-    let figures: Vec<Figure> = values.iter().filter(|value| value["is_ytd"] != true).filter_map(|value| figure(value)).collect();
-    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == "quarterly" { 3 } else { 12 }, &figures);
-    let has_ytd = values.iter().any(|value| value["is_ytd"] == true);
-    let values: Vec<&Json> = values.into_iter().rev().collect();
-    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, has_ytd, values }
+    let figures: Vec<Figure> = of_periods.iter().filter_map(figure).collect();
+    let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == QUARTERLY { 3 } else { 12 }, &figures);
+    let ends_with = |value: &Json, other: &Json| last_day(value).is_some() && last_day(value) == last_day(other);
+    // A first quarter and a balance are in both answers.
+    let longer = to_date.iter().filter(|value| of_periods.iter().all(|other| other["provenance"]["record_id"] != value["provenance"]["record_id"]));
+    let mut rows: Vec<(&Json, Option<&str>)> = longer
+        .map(|value| match of_periods.iter().any(|other| ends_with(value, other)) {
+            true => (value, Some("year to date")),
+            false => (value, Some("published only as year to date")),
+        })
+        .collect();
+    rows.extend(of_periods.iter().map(|value| (value, None)));
+    // Newest first, and the quarter before the year to date.
+    rows.sort_by_key(|&(value, span)| (Reverse(last_day(value)), span.is_some()));
+    let rows: Vec<Value> = rows.into_iter().map(|(value, span)| context! { value, span }).collect();
+    context! { metric, label => words(metric), unit, null_reason => series["null_reason"], other_concepts => series["other_concepts"], chart, rows }
+}
+
+/// The last day of a figure's period.
+fn last_day(value: &Json) -> Option<&str> {
+    value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())
 }
 
 fn figure(value: &Json) -> Option<Figure> {
-    let end = value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())?;
+    let end = last_day(value)?;
     let mut numbers = end.split('-').map(str::parse::<i64>);
     let month = numbers.next()?.ok()? * 12 + numbers.next()?.ok()?;
     let label = match (value["fiscal_year"].as_i64(), value["fiscal_period"].as_str().unwrap_or("FY")) {

@@ -71,15 +71,15 @@ fn guides() -> Vec<(String, String)> {
 /// Tags in the document's order, each with its operations of which a text is part.
 fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     let document = &**visit.pages.openapi;
+    // The socket is no operation of the document: it stands under the heading of the search for filings.
+    let tag = operations(document).find(|operation| operation.id() == "searchFilings").map(|operation| operation.of["tags"][0].clone());
+    let stream = json!({"operationId": "guides/streams", "tags": [tag], "summary": "New filings over a WebSocket"});
+    let stream = Operation { method: "ws", path: "/v1/stream", of: &stream };
     let has = |text: &str| text.to_lowercase().contains(wanted);
-    let is_wanted = |operation: &Operation<'_>| {
-        let texts =
-            [operation.path, operation.id(), operation.of["summary"].as_str().unwrap_or_default(), operation.of["description"].as_str().unwrap_or_default()];
-        let parameters = operation.of["parameters"].as_array().into_iter().flatten().filter_map(|parameter| parameter["name"].as_str());
-        texts.into_iter().chain(parameters).any(has)
-    };
+    let is_wanted =
+        |operation: &Operation<'_>| wanted.is_empty() || has(operation.path) || has(&operation.of.to_string()) || has(&members(document, operation));
     let mut by_tag: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for operation in operations(document).filter(is_wanted) {
+    for operation in operations(document).chain([stream]).filter(is_wanted) {
         by_tag.entry(operation.tag().to_owned()).or_default().push(operation.shown());
     }
     let order: Vec<&str> = document["tags"].as_array().into_iter().flatten().filter_map(|tag| tag["name"].as_str()).collect();
@@ -89,6 +89,21 @@ fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     tags.into_iter().map(|(tag, operations)| context! { about => about(&tag), tag, operations }).collect()
 }
 
+/// Names, texts and values of all that an operation answers and takes, as one text.
+fn members(document: &Json, operation: &Operation<'_>) -> String {
+    let parts = ["/responses/200/content/application~1json/schema", "/requestBody/content/application~1json/schema"];
+    let listed = parts.iter().filter_map(|part| operation.of.pointer(part)).flat_map(|schema| fields(document, schema));
+    let parameters = operation.of["parameters"].as_array().into_iter().flatten();
+    let choices = parameters.flat_map(|parameter| choices(document, resolved(document, &parameter["schema"])));
+    listed.map(|field| field.to_string()).chain(choices).collect::<Vec<_>>().join("\n")
+}
+
+/// Guides of which a text is part.
+fn guides_with(wanted: &str) -> Vec<Value> {
+    let has = |name: &str| Guides::get(&format!("{name}.md")).is_some_and(|text| String::from_utf8_lossy(&text.data).to_lowercase().contains(wanted));
+    guides().into_iter().filter(|(name, _)| has(name)).map(|(name, title)| context! { name, title }).collect()
+}
+
 fn listed_guides() -> Vec<Value> {
     guides().into_iter().map(|(name, title)| context! { name, title }).collect()
 }
@@ -96,7 +111,8 @@ fn listed_guides() -> Vec<Value> {
 async fn index(visit: &Visit<'_>) -> Result<Made> {
     let wanted = visit.parameter("find").unwrap_or_default().to_lowercase();
     let description = visit.pages.openapi["info"]["description"].clone();
-    Ok(Made::Page("docs.html", context! { tags => contents(visit, &wanted), guides => listed_guides(), wanted, description }))
+    let found_guides = if wanted.is_empty() { Vec::new() } else { guides_with(&wanted) };
+    Ok(Made::Page("docs.html", context! { tags => contents(visit, &wanted), guides => listed_guides(), found_guides, wanted, description }))
 }
 
 async fn problems(visit: &Visit<'_>) -> Result<Made> {
@@ -150,18 +166,18 @@ fn resolved<'d>(document: &'d Json, part: &'d Json) -> &'d Json {
     part["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?)).unwrap_or(part)
 }
 
-/// A schema without what it says of null: the other one of two.
-fn not_null<'d>(document: &'d Json, schema: &'d Json) -> (&'d Json, bool) {
-    let variants = schema["anyOf"].as_array().into_iter().flatten();
-    match variants.clone().find(|variant| variant["type"] != "null") {
-        Some(variant) => (resolved(document, variant), variants.count() > 1),
-        None => (schema, false),
-    }
+/// The variant of a schema that has members, else its first one; the schema itself where it has no variants.
+fn main_variant<'d>(document: &'d Json, schema: &'d Json) -> &'d Json {
+    let variants: Vec<&Json> = schema["anyOf"].as_array().into_iter().flatten().map(|variant| resolved(document, variant)).collect();
+    variants.iter().find(|variant| variant["properties"].is_object()).or(variants.first()).copied().unwrap_or(schema)
 }
 
 /// What a schema allows, in words.
 fn kind(document: &Json, schema: &Json) -> String {
-    let (schema, is_nullable) = not_null(document, schema);
+    let schema = resolved(document, schema);
+    if let Some(variants) = schema["anyOf"].as_array() {
+        return variants.iter().map(|variant| kind(document, variant)).collect::<Vec<_>>().join(" or ");
+    }
     let names = match &schema["type"] {
         Json::String(name) => vec![name.as_str()],
         Json::Array(names) => names.iter().filter_map(Json::as_str).collect(),
@@ -169,7 +185,9 @@ fn kind(document: &Json, schema: &Json) -> String {
     };
     let mut text = names.join(" or ");
     if names.first() == Some(&"array") {
-        text = format!("list of {}", kind(document, resolved(document, &schema["items"])));
+        let items = kind(document, &schema["items"]);
+        let items = if items.contains(" or ") { format!("({items})") } else { items };
+        text = text.replacen("array", &format!("list of {items}"), 1);
     }
     if let (Some(low), Some(high)) = (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
         text.push_str(&format!(", {low} to {high}"));
@@ -177,7 +195,7 @@ fn kind(document: &Json, schema: &Json) -> String {
     if let Some(format) = schema["format"].as_str() {
         text.push_str(&format!(", {format}"));
     }
-    if is_nullable { format!("{text} or null") } else { text }
+    text
 }
 
 fn choices(document: &Json, schema: &Json) -> Vec<String> {
@@ -197,7 +215,7 @@ fn fields(document: &Json, schema: &Json) -> Vec<Value> {
 }
 
 fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), found: &mut Vec<Value>) {
-    let (schema, _) = not_null(document, resolved(document, schema));
+    let schema = main_variant(document, resolved(document, schema));
     let within = |end: &str| if above.is_empty() { String::new() } else { format!("{above}{end}") };
     if schema["items"].is_object() {
         add_fields(document, &schema["items"], (&within("[]"), depth), found);
@@ -212,8 +230,8 @@ fn add_fields(document: &Json, schema: &Json, (above, depth): (&str, usize), fou
         let name = within(".") + own;
         let of_member = resolved(document, member);
         // A member may say more than what it is made of.
-        let description = if member["description"].is_string() { &member["description"] } else { &not_null(document, of_member).0["description"] };
-        let (kind, choices) = (kind(document, of_member), choices(document, not_null(document, of_member).0));
+        let description = if member["description"].is_string() { &member["description"] } else { &main_variant(document, of_member)["description"] };
+        let (kind, choices) = (kind(document, of_member), choices(document, main_variant(document, of_member)));
         found.push(context! { name, kind, description, is_required => required.contains(&own.as_str()), default => member["default"], choices });
         add_fields(document, member, (&name, depth + 1), found);
     }
@@ -237,7 +255,7 @@ fn in_order(document: &Json, schema: &Json, value: &Json) -> String {
 }
 
 fn write_in_order(document: &Json, schema: &Json, value: &Json, depth: usize, text: &mut String) {
-    let (schema, _) = not_null(document, resolved(document, schema));
+    let schema = main_variant(document, resolved(document, schema));
     let line = |depth: usize| format!("\n{}", "  ".repeat(depth));
     match value {
         Json::Object(members) if !members.is_empty() => {

@@ -47,11 +47,9 @@ async fn calculated(visit: &Visit<'_>, rate: &Json, amount: &str, shipping: Opti
         item["category"] = json!(category);
     }
     let location = &rate["location"];
-    let mut to = json!({});
-    for (field, name) in [("zip", "zip"), ("state", "state")] {
-        if let Some(value) = location[name].as_str() {
-            to[field] = json!(value);
-        }
+    let mut to = json!({ "state": location["state"] });
+    if let Some(zip) = location["zip"].as_str() {
+        to["zip"] = json!(location["zip4"].as_str().map_or_else(|| zip.to_owned(), |zip4| format!("{zip}-{zip4}")));
     }
     let mut body = json!({ "from": { "state": location["state"] }, "to": to, "line_items": [item], "date": rate["date"] });
     if let Some(address) = visit.parameter("address") {

@@ -13,6 +13,9 @@ pub struct Svg {
     has_links: bool,
 }
 
+/// Two ends.
+type Line = ((f64, f64), (f64, f64));
+
 impl Svg {
     /// Begins a drawing of so many units, with what it shows for those who do not see it.
     pub fn new(class: &str, width: f64, height: f64, title: &str) -> Self {
@@ -38,19 +41,20 @@ impl Svg {
         self.marks.push_str(if href.is_some() { "</a>" } else { "</g>" });
     }
 
-    pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        let _ = write!(self.marks, r#"<line class="{class}" x1="{}" y1="{}" x2="{}" y2="{}"/>"#, short(x1), short(y1), short(x2), short(y2));
+    /// Lines that run along an axis, as one mark.
+    pub fn lines(&mut self, class: &str, lines: &[Line]) {
+        let _ = write!(self.marks, r#"<path class="{class}" d=""#);
+        for ((x1, y1), (x2, y2)) in lines {
+            let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(|length| short(*length));
+            // Both are rounded to tenths.
+            let _ = if (y1 - y2).abs() < 0.05 { write!(self.marks, "M{x1} {y1}H{x2}") } else { write!(self.marks, "M{x1} {y1}V{y2}") };
+        }
+        self.marks.push_str("\"/>");
     }
 
     pub fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        let _ = write!(
-            self.marks,
-            r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}" rx="2"/>"#,
-            short(x),
-            short(y),
-            short(width.max(0.0)),
-            short(height.max(0.0))
-        );
+        let class = if class.is_empty() { String::new() } else { format!(r#" class="{class}""#) };
+        let _ = write!(self.marks, r#"<rect{class} x="{}" y="{}" width="{}" height="{}"/>"#, short(x), short(y), short(width.max(0.0)), short(height.max(0.0)));
     }
 
     pub fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
@@ -67,12 +71,37 @@ impl Svg {
 
     /// Text that begins (`start`), ends (`end`) or has its middle (`middle`) at a point.
     pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
-        let _ = write!(self.marks, r#"<text class="{class}" text-anchor="{anchor}" x="{}" y="{}">"#, short(x), short(y));
-        self.marks.push_str(&format!("{}</text>", escaped(text)));
+        let anchor = if anchor == "start" { String::new() } else { format!(r#" text-anchor="{anchor}""#) };
+        let _ = write!(self.marks, r#"<text class="{class}"{anchor} x="{}" y="{}">{}</text>"#, short(x), short(y), escaped(text));
+    }
+
+    /// Labels below a chart, each around its place.
+    pub fn row_of_labels(&mut self, class: &str, y: f64, labels: &[(f64, String)]) {
+        let _ = write!(self.marks, r#"<g class="{class}" text-anchor="middle" transform="translate(0 {})">"#, short(y));
+        for (x, label) in labels {
+            let _ = write!(self.marks, r#"<text x="{}">{}</text>"#, x.round(), escaped(label));
+        }
+        self.marks.push_str("</g>");
+    }
+
+    /// Labels beside a chart, each of which ends at `x`.
+    pub fn column_of_labels(&mut self, class: &str, x: f64, labels: &[(f64, String)]) {
+        let _ = write!(self.marks, r#"<g class="{class}" text-anchor="end" transform="translate({} 0)">"#, short(x));
+        for (y, label) in labels {
+            let _ = write!(self.marks, r#"<text y="{}">{}</text>"#, y.round(), escaped(label));
+        }
+        self.marks.push_str("</g>");
+    }
+
+    /// Dots, as one mark.
+    pub fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
+        let dots: String = points.iter().map(|(x, y)| format!("M{} {}h0", short(*x), short(*y))).collect();
+        let _ = write!(self.marks, r#"<path class="{class}" d="{dots}"/>"#);
     }
 }
 
-fn escaped(text: &str) -> String {
+/// A text as HTML.
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -80,7 +109,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
+            '\'' => escaped.push_str("&#x27;"),
             other => escaped.push(other),
         }
     }
@@ -104,7 +133,7 @@ mod tests {
             svg.finish(),
             "<svg class=\"chart bars\" viewBox=\"0 0 10 10\" role=\"group\" aria-label=\"&quot;&gt;&lt;script&gt;\">\
              <a href=\"/records/a&quot;b\"><title>&lt;b&gt;</title>\
-             <text class=\"label\" text-anchor=\"start\" x=\"0\" y=\"0\">a &amp; &#39;b&#39;</text></a></svg>"
+             <text class=\"label\" x=\"0\" y=\"0\">a &amp; &#x27;b&#x27;</text></a></svg>"
         );
     }
 }

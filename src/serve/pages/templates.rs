@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use minijinja::value::Kwargs;
-use minijinja::{AutoEscape, Environment, HtmlEscape, UndefinedBehavior, Value};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, escape_formatter};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::svg::escaped;
 use super::{reasons, words};
 use pubdata_core::error::{Error, IoExt, Result};
 
@@ -38,6 +39,11 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    // The escape of the library writes each slash of an address in six characters.
+    environment.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+        Some(text) => out.write_str(&escaped(text)).map_err(minijinja::Error::from),
+        None => escape_formatter(out, state, value),
+    });
     for name in Embedded::iter() {
         let own = folder.map(|folder| folder.join(&*name)).filter(|path| path.is_file());
         let text = match &own {
@@ -80,10 +86,6 @@ fn formatted(value: &Value, write: impl Fn(&str) -> String) -> String {
 fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-fn escaped(text: &str) -> String {
-    HtmlEscape(text).to_string()
 }
 
 /// A text as HTML, with what stands between backticks as code, and names of members such as `is_ytd`.
@@ -170,7 +172,7 @@ mod tests {
         let mut environment = environment(None).unwrap();
         environment.add_template("x.html", "{{ text }} {{ 1234567|number }} {{ none|number }} {{ query('/a', b=text, c=none) }}").unwrap();
         let written = environment.get_template("x.html").unwrap().render(minijinja::context! { text => "<b>\"&" }).unwrap();
-        assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  &#x2f;a?b=%3Cb%3E%22%26");
+        assert_eq!(written, "&lt;b&gt;&quot;&amp; 1,234,567  /a?b=%3Cb%3E%22%26");
     }
 
     #[test]
@@ -178,7 +180,7 @@ mod tests {
         assert_eq!(with_code("`a<b` is `c"), "<code>a&lt;b</code> is `c");
         assert_eq!(with_code("where (is_ytd), <a_b> and a_b.c_d"), "where (<code>is_ytd</code>), &lt;<code>a_b</code>&gt; and a_b.c_d");
         assert_eq!(breaking("known_tax.<b>"), "known_<wbr>tax.<wbr>&lt;b&gt;");
-        let link = "<a class=\"url\" href=\"https:&#x2f;&#x2f;a.gov&#x2f;?q=&quot;\" rel=\"noreferrer\">https:&#x2f;&#x2f;a.gov&#x2f;?q=&quot;</a>";
+        let link = "<a class=\"url\" href=\"https://a.gov/?q=&quot;\" rel=\"noreferrer\">https://a.gov/?q=&quot;</a>";
         assert_eq!(with_links("see https://a.gov/?q=\"; <b> javascript:x"), format!("see {link}; &lt;b&gt; javascript:x"));
     }
 

@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::filter::DayRange;
 use crate::http::meta::Meta;
@@ -32,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Contractor",
+    data: Data::Written("Contractor"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -68,9 +69,11 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
             if call.query.get("state").is_none() {
                 return Err(match is_id(licenses, text) {
                     true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
-                    false => {
-                        Problem::of_field(Code::MissingParameter, "state", format!("`{text}` is not a license ID; to look up a license number, add `state`"))
-                    }
+                    false => Problem::of_field(
+                        Code::MissingParameter,
+                        "state",
+                        format!("`{text}` is not a license ID such as WA-lni-SERVPG*892PL; to look up a license number, add `state`"),
+                    ),
                 });
             }
             let state = state_of(call, licenses)?;
@@ -115,8 +118,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     summary::newest_first(permits, &mut rows);
     let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
     json.object(|json| {
-        found.write(json);
-        found.license.provenance(json, &call.release.manifest);
+        json.members(&found.with_provenance(call));
         summary::write(json, &mut meta, permits, &rows);
         json.key("permits").array(|json| page.iter().for_each(|permit| permit_record::write(json, call, permit, None)));
         write_linking(json, permits, &linked);

@@ -156,7 +156,8 @@ pub fn no_city(permits: &Permits, place: &Place<'_>, lists: &[Listed<'_>], city_
 
 /// The problem of a place that no jurisdiction covers, with how many are covered.
 pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
-    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}. {} jurisdictions are covered: /v1/coverage lists them", permits.lists.len()))
+    let end = if what.ends_with('?') { "" } else { "." };
+    Problem::of_field(Code::CoverageUnavailable, field, format!("{what}{end} {} jurisdictions are covered: /v1/coverage lists them", permits.lists.len()))
 }
 
 /// Asks whether a jurisdiction is meant whose place has this name, or whose id is nearly this one.

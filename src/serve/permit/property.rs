@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
@@ -35,7 +36,7 @@ pub const BY_ADDRESS: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Property",
+    data: Data::Written("Property"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json, call.path_value("address")).boxed()),
 };
@@ -48,7 +49,7 @@ pub const BY_QUERY: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: QUERY_PARAMETERS,
     body: None,
-    data: "Property",
+    data: Data::Written("Property"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_query(call, json).boxed()),
 };

@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::filter::ZIP;
 use crate::http::meta::{Meta, Page};
@@ -31,7 +32,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Permits",
+    data: Data::Written("Permits"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -90,7 +91,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "sort",
         kind: Kind::Word(&["date_desc", "value_desc"]),
-        description: "`date_desc` (default): newest first; `value_desc`: highest value first.",
+        description: "`date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest value first. Permits without date or value come last.",
     },
     LIMIT,
     CURSOR,

@@ -18,8 +18,8 @@ use pubdata_core::error::Result;
 use pubdata_store::Part;
 
 #[rustfmt::skip]
-const COLUMNS: [&str; 15] = [
-    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match",
+const COLUMNS: [&str; 16] = [
+    "zip", "type", "type_raw", "city", "other_cities", "state", "state_name", "state_fips", "county_fips", "county_name", "lat", "lon", "coordinate_accuracy", "zcta", "zcta_match", "warnings",
 ];
 
 /// What later versions of `zip.zip` added.
@@ -48,6 +48,7 @@ pub struct Zips {
     pub accuracies: DictionaryColumn,
     pub zctas: Texts,
     pub zcta_matches: DictionaryColumn,
+    warnings: TextLists,
     pub provenance: PartProvenance,
     /// Those with coordinates, by latitude.
     pub points: Vec<Point>,
@@ -111,6 +112,7 @@ impl Zips {
             accuracies: table.words("coordinate_accuracy")?,
             zctas: table.texts("zcta")?,
             zcta_matches: table.words("zcta_match")?,
+            warnings: table.text_lists("warnings")?,
             provenance: PartProvenance::read("zip.zip", part, bytes, &table)?,
             points,
             by_city: HashMap::new(),
@@ -122,6 +124,11 @@ impl Zips {
             }
         }
         Ok(zips)
+    }
+
+    /// Whether the place is listed under a county that its tabulation area has no part in.
+    pub fn has_county_conflict(&self, row: usize) -> bool {
+        self.warnings.at(row).any(|code| code == "county_conflict")
     }
 
     /// Finds the row of a code.

@@ -4,6 +4,7 @@
 use futures_util::FutureExt;
 use serde_json::Value;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE};
@@ -22,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: "Receipt",
+    data: Data::Written("Receipt"),
     // The log grows beneath it.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| receipt(call, json).boxed()),

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
 use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 
-/// Age class of a dataset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Age of the newest source file against the publisher's cadence: within one period, within three, older. Never fresh while the publisher's next edition is late by its calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Freshness {
-    /// Within one publishing period.
     Fresh,
-    /// Within three, or the last try to renew it failed, or its next edition is late.
+    // So, too, where the last try to renew it failed.
     Stale,
-    /// Older.
     Expired,
 }
 

@@ -1,10 +1,10 @@
 //! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of each, so that memory beyond the index stays bounded.
 
-use arrow::array::Array;
+use arrow::array::{Array, Date32Array};
 use tokio::sync::mpsc;
 
 use crate::release::part_reader::PartReader;
-use crate::release::table::Table;
+use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
@@ -85,6 +85,60 @@ pub async fn read_parts<B: Send + 'static>(
     let made = adding.await.map_err(|error| Error::store(format!("reading parts failed: {error}")))??;
     read.map(|()| made)
 }
+
+/// A column of a table, by its type.
+pub trait KeyColumn: Sized {
+    /// # Errors
+    /// `Store`, when there is no such column, or it has another type.
+    fn open(table: &Table, name: &str) -> Result<Self>;
+}
+
+impl KeyColumn for Texts {
+    fn open(table: &Table, name: &str) -> Result<Self> {
+        table.texts(name)
+    }
+}
+
+impl KeyColumn for TextLists {
+    fn open(table: &Table, name: &str) -> Result<Self> {
+        table.text_lists(name)
+    }
+}
+
+/// A date column, as days since 1970-01-01.
+pub struct Days(Date32Array);
+
+impl Days {
+    /// The day of a row, [`NO_DAY`] where there is none.
+    pub fn at(&self, row: usize) -> i32 {
+        if self.0.is_null(row) { NO_DAY } else { self.0.value(row) }
+    }
+}
+
+impl KeyColumn for Days {
+    fn open(table: &Table, name: &str) -> Result<Self> {
+        table.dates(name).map(Self)
+    }
+}
+
+/// Declares a struct of the columns that an index is made of: each field is the column of its name.
+macro_rules! key_columns {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($column:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $($column: $type,)*
+        }
+
+        impl $name {
+            const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),*];
+
+            fn open(table: &$crate::release::table::Table) -> pubdata_core::error::Result<Self> {
+                Ok(Self { $($column: $crate::release::key_columns::KeyColumn::open(table, stringify!($column))?,)* })
+            }
+        }
+    };
+}
+pub(crate) use key_columns;
 
 /// A date column, as days since 1970-01-01.
 ///

@@ -1,7 +1,7 @@
 //! A release that is ready to answer: its manifest, and what each family keeps of it in memory.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::part_reader::PartReader;
 use crate::index::file::Index;
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
-use pubdata_core::ids::ReleaseId;
+use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_store::{Manifest, MappedFile, Part, Unrenewed};
 
 /// What families keep of a release, one of each type: nothing below the route table knows all of them.
@@ -106,6 +106,28 @@ impl Release {
         }
         open_by_and_by(cache.clone(), manifest.release_id.clone(), std::mem::take(&mut tables.openings));
         Ok(Self { manifest, tables: Arc::new(tables), freshness: FreshnessCache::default() })
+    }
+
+    /// What answers that ask nothing of a release are given where none is loaded.
+    pub fn none() -> Self {
+        let manifest = Manifest {
+            format_version: 0,
+            release_id: ReleaseId::from_digest(&Digest::of(b"")),
+            pubdata_version: String::new(),
+            is_sample: false,
+            tasks: BTreeMap::new(),
+            datasets: BTreeMap::new(),
+            declarations: BTreeSet::new(),
+            companions: BTreeMap::new(),
+            published_at: String::new(),
+            run_id: String::new(),
+        };
+        Self { manifest, tables: Arc::default(), freshness: FreshnessCache::default() }
+    }
+
+    /// Whether it stands where no release is loaded.
+    pub fn is_none(&self) -> bool {
+        self.manifest.run_id.is_empty()
     }
 
     /// Reads a release again of which the tables are still in memory: its parts are those that they were read from, for their digests decide its id.

@@ -18,6 +18,7 @@ pub mod provenance;
 pub mod quarantined;
 pub mod record_ids;
 pub mod retained;
+pub mod row;
 pub mod row_cells;
 pub mod row_sources;
 pub mod rows;

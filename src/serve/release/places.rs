@@ -30,15 +30,17 @@ impl Places {
     }
 
     /// The place of a name; none of one that is not in the list.
-    pub fn find(&self, name: &str) -> Option<usize> {
+    pub const fn find(&self, name: &str) -> Option<usize> {
         let mut slot = slot_of(name);
         loop {
-            let place = usize::from(self.slots[slot]);
-            match self.columns.get(place) {
-                Some(column) if plain(column) == name => return Some(place),
-                Some(_) => slot = (slot + 1) % SLOTS,
-                None => return None,
+            let place = self.slots[slot] as usize;
+            if place >= self.columns.len() {
+                return None;
             }
+            if is_equal(plain(self.columns[place]).as_bytes(), name.as_bytes()) {
+                return Some(place);
+            }
+            slot = (slot + 1) % SLOTS;
         }
     }
 }
@@ -49,6 +51,15 @@ pub const fn plain(column: &str) -> &str {
         [.., b'?'] => column.split_at(column.len() - 1).0,
         _ => column,
     }
+}
+
+/// As `==`, which the compiler cannot evaluate.
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// Length, first, middle and last letter, with factors that lead the columns of today to slots of their own but for a handful.

@@ -1,6 +1,8 @@
 //! Writes the provenance object of a record: dataset and its version, source and its file, verdict, record id.
 
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::json::Json;
 use crate::release::row_sources::{RowSource, RowSources};
@@ -24,29 +26,53 @@ impl Origin {
     pub fn write(&self, json: &mut Json, validation_status: &str, record_id: &str) {
         let snapshot = self.snapshot.as_ref();
         let source_id = snapshot.map_or("", |snapshot| snapshot.source_id.as_str());
-        write_provenance(json, (&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id);
+        json.value(&Provenance::new((&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id));
     }
 }
 
-/// Writes a provenance object: dataset and its version, source and its file, verdict, record.
-pub fn write_provenance(
-    json: &mut Json,
-    (dataset_id, schema_version): (&str, &str),
-    (source_id, snapshot): (&str, Option<&Snapshot>),
-    validation_status: &str,
-    record_id: &str,
-) {
-    json.object(|json| {
-        json.key("dataset_id").text(dataset_id);
-        json.key("source_id").optional_text(Some(source_id).filter(|source_id| !source_id.is_empty()));
-        json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
-        json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
-        json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
-        json.key("source_mirror").optional_text(snapshot.and_then(|snapshot| snapshot.mirror.as_deref()));
-        json.key("schema_version").text(schema_version);
-        json.key("validation_status").text(validation_status);
-        json.key("record_id").text(record_id);
-    });
+/// Where a record comes from.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Provenance<'a> {
+    /// Dataset of the record, such as `geo.zcta_metric`.
+    dataset_id: &'a str,
+    /// Publisher's file family that the record comes from; null if the record names no file.
+    source_id: Option<&'a str>,
+    /// URL of the publisher's file; null if the record names no file.
+    source_url: Option<&'a str>,
+    /// The publisher's own label of the file, such as `2019-2023`; null if the record names no file.
+    source_version: Option<&'a str>,
+    /// The publisher's date of the file, YYYY-MM-DD; null if the record names no file.
+    source_date: Option<&'a str>,
+    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came from the publisher, or a person imported it.
+    source_mirror: Option<&'a str>,
+    /// Version of the dataset's contract that the record follows.
+    schema_version: &'a str,
+    /// Result of validation: `passed`, or `passed_with_warnings` if the record carries warnings.
+    #[schemars(title = "ValidationStatus", extend("enum" = ["passed", "passed_with_warnings"]))]
+    validation_status: &'a str,
+    /// Identifier of the record, for `/v1/provenance/{record_id}`.
+    record_id: &'a str,
+}
+
+impl<'a> Provenance<'a> {
+    pub fn new(
+        (dataset_id, schema_version): (&'a str, &'a str),
+        (source_id, snapshot): (&'a str, Option<&'a Snapshot>),
+        validation_status: &'a str,
+        record_id: &'a str,
+    ) -> Self {
+        Self {
+            dataset_id,
+            source_id: Some(source_id).filter(|source_id| !source_id.is_empty()),
+            source_url: snapshot.map(|snapshot| snapshot.url.as_str()),
+            source_version: snapshot.map(|snapshot| snapshot.source_version.as_str()),
+            source_date: snapshot.map(|snapshot| snapshot.source_date.as_str()),
+            source_mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
+            schema_version,
+            validation_status,
+            record_id,
+        }
+    }
 }
 
 /// What the origins of a part's rows are found with.
@@ -148,10 +174,18 @@ impl<'a> ProvenanceWriter<'a> {
 
     /// Writes the provenance object of a row.
     pub fn write(&self, json: &mut Json, row_sources: &RowSources, row: usize, validation_status: &str, record_id: &str) {
+        json.value(&self.of(row_sources, row, validation_status, record_id));
+    }
+
+    /// The provenance of a row.
+    pub fn of<'r>(&self, row_sources: &'r RowSources, row: usize, validation_status: &'r str, record_id: &'r str) -> Provenance<'r>
+    where
+        'a: 'r,
+    {
         let (source_id, snapshot) = match row_sources.of(row) {
             Some(head) => (head.source_id, file_of(self.inputs, head)),
             None => ("", None),
         };
-        write_provenance(json, (self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id);
+        Provenance::new((self.dataset_id, self.schema_version), (source_id, snapshot), validation_status, record_id)
     }
 }

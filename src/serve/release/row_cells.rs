@@ -7,12 +7,14 @@
 //! a cell    a text; of a list each text behind its length (4 bytes); a number, little endian; a flag as 0 or 1
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, LargeBinaryArray, RecordBatch};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type};
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::release::places::plain;
 use pubdata_core::error::{Error, Result};
@@ -118,7 +120,7 @@ pub enum Cell<'a> {
 }
 
 /// The texts of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Texts<'a>(&'a [u8]);
 
 impl<'a> Iterator for Texts<'a> {
@@ -129,6 +131,26 @@ impl<'a> Iterator for Texts<'a> {
         let (first, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
         self.0 = rest;
         Some(text(first))
+    }
+}
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_seq(*self)
+    }
+}
+
+impl JsonSchema for Texts<'_> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Texts".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Vec::<String>::json_schema(generator)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::release::loaded::Opening;
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
 use crate::release::places::Places;
-use crate::release::provenance::ProvenanceWriter;
+use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::release::row_cells::{Cell, Kind, RowCells};
 use crate::release::row_sources::RowSources;
 use crate::release::table::Table;
@@ -118,6 +118,11 @@ impl<D: Dataset> Rows<D> {
     }
 }
 
+/// The place of a column that is read; where the compiler asks, a name that is not one of them does not compile.
+pub const fn place<D: Dataset>(name: &str) -> usize {
+    Rows::<D>::PLACES.find(name).expect("the column is one of those that are read")
+}
+
 /// One row of a part.
 pub struct Record<'a, D> {
     rows: Arc<Rows<D>>,
@@ -137,7 +142,12 @@ impl<D: Dataset> Record<'_, D> {
     }
 
     fn cell(&self, name: &str) -> Option<Cell<'_>> {
-        self.rows.cells.cell(self.row, Rows::<D>::place(name))
+        self.cell_at(Rows::<D>::place(name))
+    }
+
+    /// The cell at the place of a column.
+    pub fn cell_at(&self, place: usize) -> Option<Cell<'_>> {
+        self.rows.cells.cell(self.row, place)
     }
 
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -219,10 +229,15 @@ impl<D: Dataset> Record<'_, D> {
         json.object(|json| members.iter().for_each(|(key, name)| self.member_as(json, key, name)));
     }
 
+    /// The provenance of the row.
+    pub fn origin<'r>(&'r self, manifest: &'r Manifest) -> Provenance<'r> {
+        let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
+        provenance.of(&self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"))
+    }
+
     /// Writes the member `provenance`.
     pub fn provenance(&self, json: &mut Json, manifest: &Manifest) {
-        let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
-        provenance.write(json.key("provenance"), &self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"));
+        json.key("provenance").value(&self.origin(manifest));
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::json::{Json, Trim};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Decimal;
+use crate::json::Json;
 use crate::search::row_hit::RowHit;
 
 /// What it is worth that a row is active, in ten-thousandths.
@@ -36,7 +40,12 @@ impl Ranked {
 
     /// Writes the member `match`.
     pub fn write(&self, json: &mut Json) {
-        write_match(json, self.score, self.label);
+        json.key("match").value(&self.shown());
+    }
+
+    /// How it fits.
+    pub fn shown(&self) -> MatchOfName {
+        MatchOfName::of(self.score, self.label)
     }
 }
 
@@ -144,12 +153,24 @@ pub fn put_first<T>(found: &mut [T], count: usize, compare: impl Fn(&T, &T) -> O
     first.sort_unstable_by(compare);
 }
 
-/// Writes the member `match`: the score, which is in ten-thousandths, and how the name fits.
-pub fn write_match(json: &mut Json, score: i32, label: &str) {
-    json.key("match").object(|json| {
-        json.key("score").decimal(i64::from(score), 4, Trim::Zeros);
-        json.key("type").text(label);
-    });
+/// How a record fits a search by name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "NameMatch")]
+pub struct MatchOfName {
+    /// 1 for a name as it is written, 0.97 for the same name and legal form, 0.93 without the form, 0.85 for a beginning, at most 0.8 for shared words, at most 0.1 where a word is misspelled; 0.02 more for what is active, less for names that are not its own.
+    #[schemars(range(min = 0, max = 1))]
+    score: Decimal,
+    /// How the name fits, or whose name it is.
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["exact", "normalized", "prefix", "token", "misspelled", "former_name", "dba", "principal"]))]
+    label: &'static str,
+}
+
+impl MatchOfName {
+    /// The score is in ten-thousandths.
+    pub fn of(score: i32, label: &'static str) -> Self {
+        Self { score: Decimal { units: i128::from(score), scale: 4 }, label }
+    }
 }
 
 #[cfg(test)]

@@ -28,7 +28,8 @@ pub struct Company<'a> {
 /// # Errors
 /// `invalid_parameter`, naming the field.
 pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
-    text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, field, format!("{error}")))
+    let hint = if text.bytes().any(|byte| byte.is_ascii_alphabetic()) { "; /v1/sec/companies/search finds it by `ticker` or `name`" } else { "" };
+    text.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, field, format!("{error}{hint}")))
 }
 
 impl<'a> Company<'a> {
@@ -58,6 +59,10 @@ impl<'a> Company<'a> {
         if sec.registrants.is_none() && sec.values.is_empty() {
             return Err(not_published(REGISTRANTS));
         }
-        Err(Problem::of_field(Code::NotFound, field, format!("no registrant with the CIK {cik} is published; /v1/coverage says which registrants are")))
+        Err(Problem::of_field(
+            Code::NotFound,
+            field,
+            format!("no registrant with the CIK {cik} is published; /v1/sec/companies/search finds those that are, by name or ticker"),
+        ))
     }
 }

@@ -11,6 +11,7 @@ use arrow::array::Array;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
@@ -36,7 +37,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: "FinancialComparison",
+    data: Data::Written("FinancialComparison"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -52,9 +53,9 @@ const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "ciks",
         kind: Kind::Forms { item: CIK, min: 2, max: Some(20) },
-        description: "Comma list of 2 to 20 CIKs, with or without leading zeros; or give `tickers`.",
+        description: "Comma list of 2 to 20 CIKs, with or without leading zeros.",
     },
-    Parameter { name: "tickers", kind: Kind::Forms { item: TICKER, min: 2, max: Some(20) }, description: "Comma list of 2 to 20 tickers; or give `ciks`." },
+    Parameter { name: "tickers", kind: Kind::Forms { item: TICKER, min: 2, max: Some(20) }, description: "Comma list of 2 to 20 tickers." },
     PERIOD,
     SPAN,
     FISCAL_YEAR,

@@ -10,6 +10,7 @@ use super::filings::{describe, of_all, of_registrants};
 use super::lookup::{check_name, with_tickers};
 use super::registrants::Registrants;
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, format};
@@ -63,7 +64,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Filings",
+    data: Data::Written("Filings"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_search(call, json).boxed()),
 };

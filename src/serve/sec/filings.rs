@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use super::filing_dates::{FilingDates, FilingFilter};
 use super::filing_query::Filter;
 use super::filing_table::FilingTable;
-use super::forms::{declared, is_declared};
+use super::forms::{declared, is_declared, misspelled};
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
 use crate::http::cursor;
 use crate::http::endpoint::Call;
@@ -115,17 +115,15 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
 /// # Errors
 /// `invalid_parameter`, when it is a known form type without its hyphen or blank: no form type of EDGAR is spelled so.
 fn check_unknown_form(call: &Call<'_>, notes: &mut Meta, who_has: &str, form: &str) -> Result<()> {
-    let (base, amendment) = form.strip_suffix("/A").map_or((form, ""), |base| (base, "/A"));
-    let is_known = is_declared(call.contracts(), base);
-    let letters = |form: &str| form.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    if let Some(meant) = declared(call.contracts()).find(|known| !is_known && letters(known) == letters(base)) {
-        let message = format!("`form`: there is no form type `{form}`; did you mean `{meant}{amendment}`?");
-        return Err(Problem::of_field(Code::InvalidParameter, "form", message));
+    if let Some(message) = misspelled(call.contracts(), form) {
+        return Err(Problem::of_field(Code::InvalidParameter, "form", format!("`form`: {message}")));
     }
-    if !amendment.is_empty() {
+    if form.ends_with("/A") {
         return Ok(());
     }
-    let meant = nearest(form, declared(call.contracts()).filter(|_| !is_known)).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let meant = nearest(form, declared(call.contracts()).filter(|_| !is_declared(call.contracts(), form)))
+        .map(|meant| format!("; did you mean `{meant}`?"))
+        .unwrap_or_default();
     let message = format!("{who_has} no filing of form `{form}`{meant}; form types are spelled as EDGAR does, such as 10-K, 8-K, DEF 14A");
     notes.notice("FORM_UNKNOWN", message);
     Ok(())

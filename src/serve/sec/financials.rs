@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
@@ -36,7 +37,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: "Financials",
+    data: Data::Written("Financials"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -100,7 +101,10 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let missing = bucket.iter().flat_map(|bucket| reports_not_in_archive(&bucket.table, company.cik, &metrics, wanted));
     let missing: BTreeSet<String> = missing.collect();
     if !missing.is_empty() {
-        let message = format!("The SEC's archive of facts lacks the figures of reports that were filed: {}.", Vec::from_iter(missing).join("; "));
+        let message = format!(
+            "The archive of facts that this release was built from lacks the figures of reports that were filed: {}.",
+            Vec::from_iter(missing).join("; ")
+        );
         meta.notice("FILED_NOT_IN_ARCHIVE", message);
     }
     Ok(meta)

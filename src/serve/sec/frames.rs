@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::nearest;
@@ -26,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: "FinancialFrame",
+    data: Data::Written("FinancialFrame"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| frame(call, json).boxed()),
 };

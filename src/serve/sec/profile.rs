@@ -4,6 +4,7 @@ use crate::sec::tables::SecTables;
 use arrow::array::Array;
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::parameters::OF_RELEASE;
@@ -33,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: OF_RELEASE,
     body: None,
-    data: "Company",
+    data: Data::Written("Company"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };

@@ -7,6 +7,7 @@ use super::filing_query::{FILED_FROM, FILED_TO, Filter, PERIOD_FROM, PERIOD_TO};
 use super::filing_record::Writer;
 use super::filings::{describe, of_registrants};
 use super::tables::FILINGS;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
@@ -40,7 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: "Reports",
+    data: Data::Written("Reports"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_company(call, json).boxed()),
 };

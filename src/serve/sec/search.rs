@@ -4,6 +4,7 @@ use super::lookup::check_name;
 use super::lookup::with_tickers;
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::{ListPaging, MAX_COUNTED};
@@ -12,7 +13,7 @@ use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::provenance::ProvenanceWriter;
-use crate::search::rank::write_match;
+use crate::search::rank::MatchOfName;
 use crate::sec::company::{CIK, TICKER, cik_of};
 use crate::sec::names::{Found, Match};
 use crate::sec::registrants::Registrants;
@@ -28,7 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: "Companies",
+    data: Data::Written("Companies"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
@@ -38,11 +39,7 @@ const MAX_FOUND: usize = 1_000;
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "name",
-        kind: NAME,
-        description: "Name or part of it; the last word may be unfinished. A whole ticker is found too. Exactly one of `name`, `ticker` and `cik`.",
-    },
+    Parameter { name: "name", kind: NAME, description: "Name or part of it; the last word may be unfinished. A whole ticker is found too." },
     Parameter { name: "q", kind: NAME, description: "The same as `name`; cannot be combined with it." },
     Parameter {
         name: "ticker",
@@ -114,7 +111,7 @@ fn write_item(json: &mut Json, registrants: &Registrants, provenance: &Provenanc
         json.key("sic").optional_text(registrants.sic(row));
         json.key("sic_description").optional_text(registrants.sic_description(row));
         json.key("former_name_matched").optional_text(found.former.and_then(|number| registrants.former_name(row, number)));
-        write_match(json, found.matched.score(), found.matched.name());
+        json.key("match").value(&MatchOfName::of(found.matched.score(), found.matched.name()));
         registrants.write_provenance(json.key("provenance"), provenance, row);
     });
 }

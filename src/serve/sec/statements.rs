@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use arrow::array::{Array, Decimal128Array};
 use futures_util::FutureExt;
 
+use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
@@ -39,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Statements",
+    data: Data::Written("Statements"),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };

@@ -16,7 +16,7 @@ pub const MAX_VALUES: usize = 500;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SentFilters {
-    forms: Vec<String>,
+    pub forms: Vec<String>,
     ciks: Vec<Number>,
     tickers: Vec<String>,
     items: Vec<String>,

@@ -203,7 +203,7 @@ fn error_frame((code, title): (&str, &str), problem: &Problem, is_fatal: bool, c
         json.key("detail").text(&problem.detail);
         json.key("code").text(code);
         json.key("request_id").text(connection_id);
-        problem.write_errors(json);
+        json.key("errors").value(&problem.shown_errors());
         json.key("fatal").flag(is_fatal);
         json.key("id").optional_text(id);
     })

@@ -120,6 +120,10 @@ pub async fn run(stream: Arc<Stream>, mut socket: WebSocket, entrance: Entrance)
     };
     let Err(end) = session.serve(&mut socket).await;
     tracing::debug!(connection = connection_id, client = session.client.id, "socket ends: {end:?}");
+    // The answer to a client's close is sent with the next flush.
+    if matches!(end, End::Gone) {
+        let _ = timeout(CLOSE_TIME, socket.flush()).await;
+    }
     if let End::Close { code, last } = end {
         let (last, mut reason) = (last.frame(&connection_id), last.reason().to_owned());
         // A close frame has room for 123 bytes.

@@ -1,5 +1,6 @@
 //! The subscriptions of one socket and how far each has been served. Holds numbers of events only; the events are in the ring.
 
+use crate::sec::forms::misspelled;
 use crate::sec::tables::SecTables;
 use jiff::Timestamp;
 
@@ -56,6 +57,9 @@ impl Subscriptions {
         };
         if since.is_some() && asked.since_seq.is_some() {
             return refuse(Code::InvalidParameter, "since", "give `since_seq` or `since`, not both");
+        }
+        if let Some(message) = asked.filters.forms.iter().find_map(|form| misspelled(&stream.service.contracts, &form.trim().to_ascii_uppercase())) {
+            return refuse(Code::InvalidParameter, "filters.forms", &format!("`forms`: {message}"));
         }
         let mut filter = match Filter::read(asked.filters) {
             Ok(filter) => filter,

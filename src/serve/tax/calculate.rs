@@ -1,6 +1,7 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
 
 use super::body_address::Place;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
@@ -29,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
     body: Some("TaxCalculationRequest"),
-    data: "TaxCalculation",
+    data: Data::Written("TaxCalculation"),
     validity: Validity::Release,
     handler: Handler::Memory(calculate),
 };

@@ -1,6 +1,7 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
 use crate::http::meta::Notice;
+use crate::http::parameters::{not_a_state, shown};
 use crate::http::problem::{Code, Problem, Result};
 use crate::place::zips::Zips;
 use pubdata_core::canonical::address::{Address, city, city_key};
@@ -121,9 +122,8 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
         (address.zip, address.zip4) = zip_of(zip).ok_or_else(|| Problem::of_field(Code::InvalidParameter, &field("zip"), wrong_zip(zip)))?;
     }
     if let Some(state) = state {
-        let code = usps(state).ok_or_else(|| {
-            Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: `{}` is no postal code or name of a state", field("state"), shown(state)))
-        })?;
+        let wrong = || Problem::of_field(Code::InvalidParameter, &field("state"), format!("`{}`: {}", field("state"), not_a_state(state)));
+        let code = usps(state).ok_or_else(wrong)?;
         address.state = code.to_owned();
     }
     Ok(address)
@@ -143,8 +143,4 @@ pub fn zip_of(text: &str) -> Option<(String, String)> {
 /// What is wrong with a text that is no ZIP code.
 pub fn wrong_zip(text: &str) -> String {
     format!("expected a ZIP code of five digits, or nine such as 55103-1234, got `{}`", shown(text))
-}
-
-fn shown(text: &str) -> String {
-    text.chars().take(64).collect()
 }

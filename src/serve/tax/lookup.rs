@@ -248,7 +248,7 @@ impl<'a> Found<'a> {
             common.add_unknown(search, TaxClass::Local, "local", "city_not_listed");
             self.common = Some(common);
             let message = format!(
-                "{} lists no rate of a city named {}: the local rate is not known. `match.alternatives` has the areas in which the place may lie; `unincorporated` says that it is outside of every city.",
+                "The list of rates of {} that this release was built from has no city named {}: the local rate is not known. `match.alternatives` has the areas in which the place may lie; `unincorporated` says that it is outside of every city.",
                 search.state_name(),
                 search.city_name(&self.location)
             );

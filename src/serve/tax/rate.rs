@@ -1,8 +1,9 @@
 //! Answers `GET /v1/tax/rate`: the sales tax rate of a place on a day.
 
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, TextForm};
+use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, TextForm, not_a_state};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::zips::Zips;
@@ -22,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "TaxRate",
+    data: Data::Written("TaxRate"),
     validity: Validity::Date,
     handler: Handler::Memory(rate),
 };
@@ -90,10 +91,7 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// # Errors
 /// `invalid_parameter`, when there is no such state.
 pub fn origin_of(text: Option<&str>, field: &str) -> Result<Option<&'static str>> {
-    let unknown = |text: &str| {
-        let shown: String = text.chars().take(64).collect();
-        Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: `{shown}` is no postal code or name of a state"))
-    };
+    let unknown = |text: &str| Problem::of_field(Code::InvalidParameter, field, format!("`{field}`: {}", not_a_state(text)));
     text.map(|text| usps(text).ok_or_else(|| unknown(text))).transpose()
 }
 

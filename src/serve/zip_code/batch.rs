@@ -4,6 +4,7 @@ use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS};
 use crate::http::batch::write_item;
 use crate::http::body::Body;
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
@@ -22,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
     body: Some("ZipBatchRequest"),
-    data: "ZipBatch",
+    data: Data::Written("ZipBatch"),
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };

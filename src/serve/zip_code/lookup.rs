@@ -2,6 +2,7 @@
 
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS};
+use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
@@ -17,7 +18,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "Zip",
+    data: Data::Written("Zip"),
     validity: Validity::Day,
     handler: Handler::Memory(zip),
 };

@@ -1,6 +1,7 @@
 //! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
 
 use super::code::{ZIPS, find, published, scope};
+use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
@@ -39,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: "NearbyZips",
+    data: Data::Written("NearbyZips"),
     validity: Validity::Day,
     handler: Handler::Memory(nearby),
 };

@@ -107,6 +107,12 @@ impl<'a> Record<'a> {
             );
             meta.notice("MILITARY_REGION_CONFLICT", message);
         }
+        if chosen.has("county") && self.zips.has_county_conflict(self.row) {
+            let zcta = self.zips.zctas.get(self.row).unwrap_or(code);
+            let answered = if self.zips.county_fips.get(self.row).is_some() { "follows the area's land or the post office" } else { "is null" };
+            let message = format!("GeoNames lists {code} under a county in which tabulation area {zcta} has no part: `county` {answered}.");
+            meta.notice("COUNTY_CONFLICT", message);
+        }
         let Some(area) = self.area() else { return };
         if chosen.has("demographics") || chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
             add_zcta_notice(meta);

@@ -14,6 +14,30 @@ use pubdata_testing::{Place, run_here, settings, shared_data};
 
 const WORKBOOK: &str = "data.hrsa.gov/DataDownload/GeoCareNavigator/ZIP%20Code%20to%20ZCTA%20Crosswalk.xlsx";
 
+const RELATIONSHIP: &str = "www2.census.gov/geo/docs/maps-data/data/rel2020/zcta520/tab20_zcta520_county20_natl.txt";
+
+/// Counties by tabulation area, from an extract of the relationship file of 2020 whose rows are put into the file's layout.
+fn relationship(place: &Place, extract: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let path = place.mirror().join(RELATIONSHIP);
+    let header = std::fs::read_to_string(&path).unwrap().lines().next().unwrap().to_owned();
+    let (mut counties, mut text) = (BTreeMap::<String, BTreeSet<String>>::new(), format!("{header}\n"));
+    for line in std::fs::read_to_string(extract).unwrap().lines().skip(1) {
+        let [zcta, _, _, county, land, water, ..] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let cell = |name: &str| match name.trim_start_matches('\u{feff}') {
+            "GEOID_ZCTA5_20" => zcta,
+            "GEOID_COUNTY_20" => county,
+            "NAMELSAD_COUNTY_20" => "a county",
+            "AREALAND_PART" => land,
+            "AREAWATER_PART" => water,
+            _ => "",
+        };
+        text.push_str(&(header.split('|').map(cell).collect::<Vec<_>>().join("|") + "\n"));
+        counties.entry(zcta.to_owned()).or_default().insert(county.to_owned());
+    }
+    std::fs::write(path, text).unwrap();
+    counties
+}
+
 /// The fixtures' mirror with the publishers' whole files in place of the small ones.
 fn place(data: &Path) -> Place {
     let place = Place::new();
@@ -40,8 +64,9 @@ fn crosswalk(path: &Path) -> BTreeMap<String, Option<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_zip_code_of_either_file_is_published_once() {
-    let Some(data) = shared_data("general/zip") else { return };
+    let (Some(data), Some(relationships)) = (shared_data("general/zip"), shared_data("census/relationship")) else { return };
     let place = place(&data);
+    let parts = relationship(&place, &relationships.join("zcta5_county_rel_2020_extract.csv"));
     let mut settings = settings(&place.home(), vec![place.mirror().display().to_string()], DeclarationFiles::built_in());
     settings.selectors = vec!["zip.zip".to_owned()];
     let report = run_here(&settings).await;
@@ -58,13 +83,31 @@ async fn every_zip_code_of_either_file_is_published_once() {
     let published: BTreeSet<&str> = zips.values().map(|(row, _)| row["zip"].as_str().unwrap()).collect();
     assert_eq!(published, union);
     let of = |zip: &str| &zips[&format!("zip.zip:{zip}")].0;
-    // What GeoNames says of a code that is there once, or there with a state.
+    // What GeoNames says of a code that is there once, or there with a state; its county only where the tabulation area has a part in it.
+    let mut contradicted = BTreeMap::<(&str, &str), usize>::new();
     for cells in lines.iter().filter(|cells| !cells[4].is_empty()) {
         let row = of(cells[1]);
         assert_eq!((row["city"].as_str(), row["state"].as_str()), (Some(cells[2]), Some(cells[4])), "{cells:?}");
         assert_eq!((row["lat"].as_f64(), row["lon"].as_f64()), (cells[9].parse().ok(), cells[10].parse().ok()), "{cells:?}");
-        assert_eq!(row["county_fips"].as_str().map(|fips| &fips[2..]), Some(cells[6]).filter(|code| !code.is_empty()), "{cells:?}");
+        let named = Some(cells[6]).filter(|code| !code.is_empty()).map(|code| format!("{}{code}", row["state_fips"].as_str().unwrap()));
+        let touched = row["zcta"].as_str().and_then(|zcta| parts.get(zcta));
+        match (named, touched) {
+            (Some(named), Some(touched)) if !touched.contains(&named) => {
+                let (how, kind) = (row["zcta_match"].as_str().unwrap(), row["type"].as_str().unwrap());
+                *contradicted.entry((how, kind)).or_default() += 1;
+                let is_touched = row["county_fips"].as_str().is_some_and(|fips| touched.contains(fips));
+                let is_by_land = how == "same_code" && kind != "po_box_or_unique";
+                assert_eq!((is_touched, row["county_fips"].is_null()), (is_by_land, !is_by_land), "{cells:?}");
+                assert!(row["warnings"].as_array().unwrap().contains(&json!("county_conflict")), "{cells:?}");
+            }
+            // Of a code without a county the area decides.
+            (None, Some(_)) => {}
+            (named, _) => assert_eq!(row["county_fips"].as_str().map(str::to_owned), named, "{cells:?}"),
+        }
     }
+    let expected =
+        [("same_code", "standard", 79), ("same_code", "po_box_or_unique", 20), ("spatial_join", "standard", 6), ("spatial_join", "po_box_or_unique", 68)];
+    assert_eq!(contradicted, BTreeMap::from(expected.map(|(how, kind, count)| ((how, kind), count))));
     for (zip, zcta) in &crosswalk {
         assert_eq!(of(zip)["zcta"].as_str(), zcta.as_deref(), "{zip}");
     }

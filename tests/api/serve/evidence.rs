@@ -15,6 +15,7 @@ use pubdata_store::{FoundRecord, Manifest};
 use serde_json::{Value, json};
 
 use super::World;
+use super::pages::{browse, text};
 use super::served::Served;
 use pubdata_testing::{members, rows_below};
 
@@ -168,7 +169,14 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
     let (columns, bytes) = (&permit["record"]["columns"], &permit["sources"][0]["bytes"]);
     assert_eq!(columns["issued_date"], "2007-04-20");
     let link = "[https://www.austintexas.gov/devreview/b_showpublicpermitfolderdetails.jsp?FolderRSN=10024951, null]";
-    let shown = [("issue_date", "2007-04-20T00:00:00"), ("expiresdate", "2008-03-24T00:00:00"), ("original_address1", "11436 FLUSHWING DR"), ("link", link)];
+    let shown = [
+        ("issue_date", "2007-04-20T00:00:00"),
+        ("expiresdate", "2008-03-24T00:00:00"),
+        ("original_address1", "11436 FLUSHWING DR"),
+        ("link", link),
+        // The declaration reads BP as `building`.
+        ("permittype", "BP"),
+    ];
     for (column, text) in shown {
         assert_eq!((&cell(bytes, column)["text"], &cell(bytes, column)["is_withheld"]), (&json!(text), &json!(false)), "{column}");
     }
@@ -177,6 +185,21 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
         assert_eq!((&cell(bytes, column)["text"], &cell(bytes, column)["is_withheld"]), (&Value::Null, &json!(true)), "{column}");
     }
     assert!(!permit.to_string().contains("5125550100"));
+    let page = text(&browse(&served.router, "/records/permit.permit:us-tx-austin:2007-115377-BP", "").await);
+    assert!(page.contains("withheld, 19 bytes: says more than this record publishes"), "{page}");
+    let (_, unread) = page.split_once("more columns are not read for this dataset").unwrap();
+    assert!(unread.contains("even where it repeats a published value") && unread.contains("<code>permit_<wbr>location</code>"), "{unread}");
+    // The street in parts, and the day as ArcGIS writes it.
+    let permit = served.ok("/v1/provenance/permit.permit:us-il-chicago:100090924?include=bytes").await["data"].take();
+    let bytes = &permit["sources"][0]["bytes"];
+    assert_eq!(permit["record"]["columns"]["line1"], "901 W MADISON ST");
+    for (column, text) in [("street_number", "901"), ("street_direction", "W"), ("street_name", "MADISON"), ("suffix", "ST")] {
+        assert_eq!(cell(bytes, column)["text"], text, "{column}");
+    }
+    assert_eq!((&cell(bytes, "contractor_1_name")["text"], &cell(bytes, "contractor_1_name")["is_withheld"]), (&Value::Null, &json!(true)));
+    let permit = served.ok("/v1/provenance/permit.permit:us-md-baltimore_county:R26-99001?include=bytes").await["data"].take();
+    assert_eq!(permit["record"]["columns"]["issued_date"], "2026-06-01");
+    assert_eq!(cell(&permit["sources"][0]["bytes"], "attributes_issdate")["text"], "1780286400000");
 }
 
 /// The day in a text that has midnight behind it or nothing, as pages and portals write it.
@@ -188,6 +211,28 @@ fn day_of(text: &str) -> Option<String> {
     };
     let (year, month, day) = if third.len() == 4 { (third, first, second) } else { (first, second, third) };
     is_midnight.then(|| format!("{year}-{month:0>2}-{day:0>2}"))
+}
+
+/// Whether what a cell is read as tells of a party.
+fn is_of_party(read_as: &Value) -> bool {
+    let name = read_as.as_str().unwrap_or_default();
+    name != "street_name" && ["name", "phone", "email", "owner", "applicant", "contractor", "contact", "party", "agent"].iter().any(|word| name.contains(word))
+}
+
+/// The day in a text of milliseconds since 1970.
+fn day_of_milliseconds(text: &str) -> Option<String> {
+    let milliseconds = text.parse().ok().filter(|_| text.len() > 10)?;
+    Some(jiff::Timestamp::from_millisecond(milliseconds).ok()?.strftime("%Y-%m-%d").to_string())
+}
+
+/// Whether a text is made of words and coordinates of a published address; what the cell is read as must be a part of one.
+fn is_of_address(text: &str, published: &str) -> bool {
+    let is_coordinate = |part: &str| part.parse::<f64>().is_ok_and(|number| published.contains(&format!("{number:.5}")));
+    let mut parts = text.split([' ', ',', '(', ')', '\n']).filter(|part| !part.is_empty() && *part != "POINT");
+    parts.all(|part| {
+        let mut words = part.split(|character: char| !character.is_alphanumeric());
+        is_coordinate(part) || words.all(|word| published.contains(&word.to_lowercase())) || part.len() == 9 && published.contains(&part[..5])
+    })
 }
 
 /// Of each dataset some records of each part: what may be shown is decided for all lists in one place.
@@ -204,7 +249,10 @@ async fn of_no_list_that_may_tell_of_persons_is_more_shown_than_is_published() {
             for (record_id, record) in rows_below(&served.place.part(&part.path)).into_iter().take(2) {
                 let path = format!("/v1/provenance/{}?include=bytes", percent_encoding::utf8_percent_encode(&record_id, percent_encoding::NON_ALPHANUMERIC));
                 let data = served.ok(&path).await["data"].take();
-                let published = Value::Object(record.0).to_string().to_lowercase();
+                let declared =
+                    std::fs::read_to_string(format!("pipelines/{}.toml", part.task_id.split('/').next().unwrap().replace('.', "/"))).unwrap_or_default();
+                let columns = Value::Object(record.0);
+                let published = columns.to_string().to_lowercase();
                 for bytes in data["sources"].as_array().unwrap().iter().map(|source| &source["bytes"]) {
                     assert!(bytes["shown"] == "published" || bytes["shown"] == "withheld", "{record_id}: {bytes:#}");
                     assert!(bytes["excerpt"].is_null(), "{record_id}");
@@ -219,7 +267,11 @@ async fn of_no_list_that_may_tell_of_persons_is_more_shown_than_is_published() {
                         let number = text.parse::<f64>().map(|number| json!(number).to_string()).unwrap_or_default();
                         let is_published = published.contains(written.trim_matches('"'))
                             || published.contains(number.trim_end_matches(".0"))
-                            || day_of(text).is_some_and(|day| published.contains(&day))
+                            || day_of(text).or_else(|| day_of_milliseconds(text)).is_some_and(|day| published.contains(&day))
+                            || columns[cell["read_as"].as_str().unwrap_or_default()]
+                                .as_str()
+                                .is_some_and(|value| declared.contains(&format!("{} = {}", json!(text), json!(value))))
+                            || (!is_of_party(&cell["read_as"]) && is_of_address(text, &published))
                             || text
                                 .strip_prefix('[')
                                 .and_then(|text| text.strip_suffix(", null]"))

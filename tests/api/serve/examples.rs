@@ -17,7 +17,7 @@ const EXAMPLES: [(&str, &str); 53] = [
     ("getSnapshot", "/v1/snapshots/0381b58a12973c3dcc89fcda9710038c4dc22f7cf7757eb9bffd4e3cbbc33569"),
     ("search", "/v1/search?q=90210&limit=4"),
     ("getLocation", "/v1/geo-demographics/locations/90210"),
-    ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metrics=population,median_household_income&history=true"),
+    ("getDemographics", "/v1/geo-demographics/locations/95120/demographics?metric=population,median_household_income&history=true"),
     ("getSchools", "/v1/geo-demographics/locations/35950/schools?limit=2"),
     ("compareLocations", "/v1/geo-demographics/locations/compare"),
     ("getCounty", "/v1/geo-demographics/counties/06037"),

@@ -95,7 +95,7 @@ async fn results_say_what_they_are_in_one_form() {
         answer["data"]["results"][0],
         json!({
             "kind": "metric", "title": "median household income of ZCTA 90210", "subtitle": "126696 ± 10491 usd · 2023", "id": "90210:median_household_income",
-            "path": "/v1/geo-demographics/locations/90210/demographics?metrics=median_household_income", "page": "/zip/90210",
+            "path": "/v1/geo-demographics/locations/90210/demographics?metric=median_household_income", "page": "/zip/90210",
             "match": {"score": 1, "type": "metric"}, "record_id": "geo.zcta_metric:2023:90210:median_household_income",
         })
     );

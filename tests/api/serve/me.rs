@@ -6,6 +6,8 @@ use pubdata_core::ids::Digest;
 use pubdata_store::{Keys, Plans, Scope};
 use serde_json::{Value, json};
 
+use super::invitations::{invite, post};
+use super::pages::browse;
 use super::{Answer, World};
 
 const PROFILE: &str = "/v1/geo-demographics/locations/90210";
@@ -172,4 +174,26 @@ async fn a_holder_revokes_their_own_key_with_all_its_secrets_and_no_other() {
         assert_eq!(ask(&world, key, "/v1/me").await.problem(), (401, "invalid_api_key".to_owned()));
     }
     assert_eq!(ask(&world, &other, PROFILE).await.status, 200);
+}
+
+#[tokio::test]
+async fn keys_plans_and_invitations_are_answered_before_the_first_release() {
+    let world = World::empty(|_| {}).await;
+    assert_eq!(world.service.refresh().await.unwrap(), None);
+    let free = world.create_key(&[Scope::Geo], "free");
+    let answer = ask(&world, &free.key, "/v1/me").await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["meta"]["release"]), (200, &Value::Null));
+    assert_eq!(answer.json()["data"]["key"]["key_id"], free.entry.id);
+    let plans = ask(&world, &free.key, "/v1/plans").await;
+    assert!(plans.json()["data"]["plans"].as_array().unwrap().iter().any(|plan| plan["plan"] == "free"), "{}", plans.json());
+    let token = invite(&world).token;
+    assert_eq!(post(&world, "/v1/invitations/show", &token).await.json()["data"]["plan"], "free");
+    let made = post(&world, "/v1/invitations/redeem", &token).await.json()["data"].take();
+    assert_eq!(me(&world, made["key"].as_str().unwrap()).await["key"]["plan"], "free");
+    let admin = world.create_key(&[Scope::Admin], "free");
+    for path in ["/v1/admin/keys", "/v1/admin/usage"] {
+        assert_eq!(ask(&world, &admin.key, path).await.status, 200, "{path}");
+    }
+    assert_eq!(ask(&world, &free.key, PROFILE).await.problem(), (404, "coverage_unavailable".to_owned()));
+    assert_eq!(browse(&world.router, "/keys", &format!("pubdata_key={}", free.key)).await.status, 200);
 }

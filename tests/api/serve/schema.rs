@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use pubdata_core::contract::Contracts;
 use pubdata_serve::openapi_document;
 use regex::Regex;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::Answer;
@@ -52,7 +54,10 @@ pub fn hold(contracts: &Contracts, method: &str, path: &str, answer: &Answer) {
     }
     let mut survey = Survey::new(document(contracts));
     match (answer.status.as_u16(), media) {
-        (200, "application/json") => survey.answer(method, path, &answer.json()),
+        (200, "application/json") => {
+            survey.answer(method, path, &answer.json());
+            survey.order(method, path, &serde_json::from_slice(&answer.bytes).unwrap());
+        }
         (_, "application/problem+json") => survey.problem(&answer.json(), path),
         _ => {}
     }
@@ -93,6 +98,38 @@ impl<'a> Survey<'a> {
         match found {
             Some(pointer) => self.value(&format!("{pointer}{ANSWER}"), answer, path),
             None => self.breaches.push(format!("{method} {path} is not in the document")),
+        }
+    }
+
+    /// Holds the members of an answer's objects against the order in which their schemas require them, in which `/docs` shows them.
+    fn order(&mut self, method: &str, path: &str, answer: &Ordered) {
+        let found = meant(&self.endpoints, path).into_iter().find(|endpoint| endpoint.method == method).map(Endpoint::pointer);
+        if let Some(pointer) = found {
+            self.order_of(&format!("{pointer}{ANSWER}"), answer, path);
+        }
+    }
+
+    fn order_of(&mut self, at: &str, value: &Ordered, place: &str) {
+        let (at, schema) = self.resolved(at);
+        if let Some(variants) = schema["anyOf"].as_array() {
+            let object = (0..variants.len()).find(|index| !["null", "string"].iter().any(|other| variants[*index]["type"] == *other));
+            return object.into_iter().for_each(|index| self.order_of(&format!("{at}/anyOf/{index}"), value, place));
+        }
+        match value {
+            Ordered::Object(members) => {
+                let written: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).filter(|name| required(schema).any(|known| known == *name)).collect();
+                let declared: Vec<&str> = required(schema).filter(|name| members.iter().any(|(known, _)| known == name)).collect();
+                if written != declared {
+                    self.breaches.push(format!("{place}: {} are written in the order {written:?} and required in the order {declared:?}", short(&at)));
+                }
+                for (name, member) in members {
+                    let own = format!("{at}/properties/{}", escaped(name));
+                    let at = if self.document.pointer(&own).is_some() { own } else { format!("{at}/additionalProperties") };
+                    self.order_of(&at, member, place);
+                }
+            }
+            Ordered::Array(items) => items.iter().for_each(|item| self.order_of(&format!("{at}/items"), item, place)),
+            Ordered::Other => {}
         }
     }
 
@@ -321,4 +358,65 @@ fn escaped(name: &str) -> String {
 /// `Zip/county` for `/components/schemas/Zip/properties/county`.
 fn short(at: &str) -> String {
     at.trim_start_matches(SCHEMAS).replace("/properties/", "/")
+}
+
+/// JSON whose objects keep the order of their members.
+enum Ordered {
+    Object(Vec<(String, Ordered)>),
+    Array(Vec<Ordered>),
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Ordered {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Ordered;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("JSON")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Ordered::Object(members))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Ordered, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(Ordered::Array(items))
+            }
+
+            fn visit_unit<E>(self) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Ordered, E> {
+                Ok(Ordered::Other)
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
 }

@@ -340,6 +340,35 @@ fn a_permit_is_linked_to_a_contractor_of_its_numbers_scheme_and_to_nobody_else()
     }
 }
 
+#[test]
+fn accepted_build_links_to_no_quarantined_license() {
+    const TASKS: [&str; 2] = ["license.ca_cslb", "permit.la_before_2020_links"];
+    const LICENSE: &str = "license.license:CA-cslb-1000007";
+    let place = Place::new();
+    case_sources("linked").iter().for_each(|source| copy_folder(source, &place.mirror()));
+    let list = files_below(&place.mirror()).into_iter().find(|path| path.to_str().unwrap().contains("cslb.ca.gov")).unwrap();
+    let text_of_list = std::fs::read_to_string(&list).unwrap();
+    let line = text_of_list.lines().find(|line| line.contains("1000007")).unwrap();
+    // Two rows of one number that say different things: neither can be trusted.
+    let other = line.replacen("VALENCIA", "RIVERSIDE", 1);
+    assert_ne!(line, other, "{line}");
+    std::fs::write(&list, text_of_list.replace(line, &format!("{line}\n{other}"))).unwrap();
+    place.run(&TASKS).expect(20);
+    place.pubdata(&["accept", "license.ca_cslb:quarantined"]).expect(0);
+    place.run(&TASKS);
+    let quarantined = place.rows("pubdata.quarantine");
+    let is_set_aside = |row: &serde_json::Map<String, Value>| row["rule"] == "duplicate_key" && text(row, "reason").contains("CA-cslb-1000007");
+    assert!(quarantined.values().any(|(row, _)| is_set_aside(row)), "{quarantined:#?}");
+    let (links, licenses) = (place.rows("permit.license_link"), place.rows("license.license"));
+    assert!(!licenses.contains_key(LICENSE));
+    // The two other licenses of the case.
+    let linked: BTreeSet<&str> = links.values().map(|(link, _)| text(link, "license_id")).collect();
+    assert_eq!(linked, BTreeSet::from(["CA-cslb-1000050", "CA-cslb-9000001"]));
+    for record_id in links.keys() {
+        assert_eq!(place.trace(record_id).expect(0).json()["is_match"], true, "{record_id}");
+    }
+}
+
 /// The permits' list is linked to Consumer and Worker Protection's licenses and the Department of Buildings'.
 #[test]
 fn a_list_of_licenses_that_never_came_is_done_without_and_one_that_came_stays_in_use() {

@@ -44,7 +44,7 @@ class Operations:
     def list_keys(self) -> Answer[types.KeyList]:
         """The API keys, without their secrets.
 
-        Every API key with its scopes, plan and dates. Secrets are known to their holders only, and their digests are not told.
+        Lists every API key with its scopes, plan and dates, without secrets and without their digests.
 
         Needs a key with the scope `admin`.
         """
@@ -53,7 +53,7 @@ class Operations:
     def create_key(self, body: types.NewKeyRequest) -> Answer[types.CreatedKey]:
         """Make an API key.
 
-        Makes a key and tells it, this once: only its digest is kept. It counts at once, on every server that shares the keys.
+        Creates an API key and shows it, only this once: the server keeps nothing but its digest. The key works at once on every server that shares the keys.
 
         Needs a key with the scope `admin`.
         """
@@ -62,7 +62,7 @@ class Operations:
     def revoke_key(self, key_id: str) -> Answer[types.Key]:
         """Revoke an API key.
 
-        Makes a key invalid for good. Servers may believe it for up to a quarter of a second more; it stays in the list, with the time.
+        Revokes a key for good. Servers may accept it for up to a quarter of a second more. It stays in the list, with the time at which it was revoked.
 
         Needs a key with the scope `admin`.
         """
@@ -71,7 +71,7 @@ class Operations:
     def get_status(self) -> Answer[types.StatusReport]:
         """Program, release, tasks and newest runs, in full.
 
-        Program, release, tasks and the ten newest runs, in full: the reasons that `/v1/coverage` tells without the server's folders are complete here.
+        Shows the program, the release, the tasks and the ten newest runs in full. `/v1/coverage` shortens the reasons of a failure; here they also name folders of the server.
 
         Needs a key with the scope `admin`.
         """
@@ -196,7 +196,7 @@ class Operations:
         """
         return self._listing("/v1/financials/{cik}", {"cik": cik}, {"statement": statement, "period": period, "fiscal_year": fiscal_year, "fiscal_year_from": fiscal_year_from, "fiscal_year_to": fiscal_year_to, "known_at": known_at, "limit": limit, "release": release, "as_of": as_of}, "statements")
 
-    def get_county(self, fips: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
+    def get_county(self, fips: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
         """County profile.
 
         A county or its equivalent (parish, borough, municipio, planning region) in the form of a ZCTA's profile.
@@ -205,9 +205,9 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/counties/{fips}", {"fips": fips}, {"metric": metric, "metrics": metrics, "vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/counties/{fips}", {"fips": fips}, {"metric": metric, "vintage": vintage, "release": release, "as_of": as_of})
 
-    def list_county_locations(self, fips: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.CountyLocations]:
+    def list_county_locations(self, fips: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.CountyLocations]:
         """ZCTAs of a county.
 
         The ZCTAs of a county, each with its metrics where `metric` asks for them.
@@ -216,7 +216,7 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._listing("/v1/geo-demographics/counties/{fips}/locations", {"fips": fips}, {"metric": metric, "metrics": metrics, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "locations")
+        return self._listing("/v1/geo-demographics/counties/{fips}/locations", {"fips": fips}, {"metric": metric, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "locations")
 
     def get_geographic_coverage(self, *, release: str | None = None, as_of: str | None = None) -> Answer[types.CoverageReport]:
         """What the geographic datasets cover.
@@ -240,7 +240,7 @@ class Operations:
         """
         return self._answer("POST", "/v1/geo-demographics/locations/compare", {}, {"release": release, "as_of": as_of}, body)
 
-    def get_location(self, zcta: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
+    def get_location(self, zcta: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Profile]:
         """ZCTA profile.
 
         A ZIP Code Tabulation Area (ZCTA) with its twelve survey metrics: the first thing to ask when you have five digits and want to know who lives there.
@@ -251,9 +251,9 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}", {"zcta": zcta}, {"metric": metric, "metrics": metrics, "vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}", {"zcta": zcta}, {"metric": metric, "vintage": vintage, "release": release, "as_of": as_of})
 
-    def get_demographics(self, zcta: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, history: bool | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Demographics]:
+    def get_demographics(self, zcta: str, *, metric: list[types.MetricKey] | None = None, history: bool | None = None, vintage: int | None = None, release: str | None = None, as_of: str | None = None) -> Answer[types.Demographics]:
         """ZCTA demographics.
 
         Chosen metrics of a ZCTA, and with `history=true` the same metrics in every published vintage.
@@ -262,7 +262,7 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}/demographics", {"zcta": zcta}, {"metric": metric, "metrics": metrics, "history": history, "vintage": vintage, "release": release, "as_of": as_of})
+        return self._answer("GET", "/v1/geo-demographics/locations/{zcta}/demographics", {"zcta": zcta}, {"metric": metric, "history": history, "vintage": vintage, "release": release, "as_of": as_of})
 
     def get_schools(self, zcta: str, *, radius_mi: float | None = None, level: types.GeoSchoolLevel | None = None, charter: bool | None = None, virtual: bool | None = None, grade: types.GetSchoolsGrade | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.Schools]:
         """Public schools near a ZCTA.
@@ -286,7 +286,7 @@ class Operations:
         """
         return self._listing("/v1/geo-demographics/metrics/{metric}", {"metric": metric}, {"geography_type": geography_type, "areas": areas, "state": state, "vintage": vintage, "sort": sort, "include": include, "limit": limit, "release": release, "as_of": as_of}, "areas")
 
-    def list_state_counties(self, state: str, *, metric: list[types.MetricKey] | None = None, metrics: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.StateCounties]:
+    def list_state_counties(self, state: str, *, metric: list[types.MetricKey] | None = None, vintage: int | None = None, include: types.ListCountyLocationsInclude | None = None, limit: int | None = None, release: str | None = None, as_of: str | None = None) -> Listing[types.StateCounties]:
         """Counties of a state.
 
         The counties of a state, each with its metrics where `metric` asks for them.
@@ -295,7 +295,7 @@ class Operations:
 
         Needs a key with the scope `geo`.
         """
-        return self._listing("/v1/geo-demographics/states/{state}/counties", {"state": state}, {"metric": metric, "metrics": metrics, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "counties")
+        return self._listing("/v1/geo-demographics/states/{state}/counties", {"state": state}, {"metric": metric, "vintage": vintage, "include": include, "limit": limit, "release": release, "as_of": as_of}, "counties")
 
     def redeem_invitation(self, body: types.InvitationRequest) -> Answer[types.CreatedKey]:
         """Make the key of an invitation.
@@ -309,9 +309,9 @@ class Operations:
     def show_invitation(self, body: types.InvitationRequest) -> Answer[types.Invitation]:
         """What an invitation offers.
 
-        What an invitation offers: the scopes, the plan and the expiry of the key that can be made with it. The invitation is not used up.
+        Shows what an invitation offers: the scopes, the plan and the expiry of the key that it creates. Showing an invitation does not use it up.
 
-        The token is in the body, not in the address, because addresses are logged. A token that is unknown, used, revoked or expired is 404 `not_found`.
+        Send the token in the body: addresses are logged. An unknown, used, revoked or expired token is 404 `not_found`.
 
         Needs no key.
         """
@@ -342,9 +342,9 @@ class Operations:
     def get_me(self) -> Answer[types.Me]:
         """Scopes, plan, limits and use of your key.
 
-        What the key that is sent may do and has done: its scopes, its plan with the plan's limits, when it expires, and the requests that this server has counted since it started. Never the secret. Without a key the response has the limits of requests without one.
+        Shows what the key of the request may do and how much of it is used: its scopes, its plan and the plan's limits, its expiry, and the requests that this server has counted since it started. The secret is never shown. Without a key, the response has the limits that apply to requests without one.
 
-        The limits are those of `/v1/plans`; what is left of them right now is in the `RateLimit` header of every response.
+        `/v1/plans` lists the limits of all plans. The `RateLimit` header of every response says how many requests are left.
 
         A key is optional.
         """
@@ -353,7 +353,7 @@ class Operations:
     def revoke_my_key(self) -> Answer[types.Key]:
         """Revoke your key.
 
-        Makes the key that is sent invalid for good, with all its secrets. Servers may accept it for up to a quarter of a second more.
+        Revokes the key of the request for good, with all its secrets. Servers may accept it for up to a quarter of a second more.
 
         Needs a key; it sees what its scopes allow.
         """

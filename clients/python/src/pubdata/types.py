@@ -188,8 +188,6 @@ SearchPermitsSort: TypeAlias = Literal["date_desc", "value_desc"]
 
 SecFinancialValueChange: TypeAlias = Literal["first", "equal", "rounding", "value", "split", "scale_error", "concept_changed", "other_date", "other_scope", "zero"]
 
-SecFinancialValueValidationStatus: TypeAlias = Literal["passed", "passed_with_warnings", "failed"]
-
 SecStatementLineStatement: TypeAlias = Literal["income", "balance", "cash_flow"]
 
 SnapshotReportFileFor: TypeAlias = Literal["nobody", "keys", "administrators"]
@@ -299,7 +297,7 @@ class Business(TypedDict):
     principal_city: str | None
     principal_state: str | None
     principal_zip: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     registered_agent: BusinessRegisteredAgent | None
     registered_agent_name: str | None
     registry_url: str | None
@@ -354,7 +352,7 @@ class BusinessMatch(TypedDict):
     principal_city: str | None
     principal_state: str | None
     principal_zip: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     registered_agent_name: str | None
     state: str
     status: BusinessEntityStatus
@@ -470,7 +468,7 @@ class ChainPart(TypedDict):
 
 
 class ChainRecord(TypedDict):
-    """The record itself."""
+    """Record that the chain explains, with its columns."""
     columns: dict[str, str | float | bool | list[str] | None]
     dataset_id: str
     record_id: str
@@ -584,7 +582,7 @@ class Company(TypedDict):
     lei: str | None
     metrics_available: list[CompanyMetricsAvailable]
     name: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     sic: str | None
     sic_description: str | None
     state_of_incorporation: str | None
@@ -639,7 +637,7 @@ class CompanyMatch(TypedDict):
     former_name_matched: str | None
     match: CompanyNameMatch
     name: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     sic: str | None
     sic_description: str | None
     tickers: list[str]
@@ -725,7 +723,7 @@ class ComparedValue(TypedDict):
     null_reason: str | None
     period_end: str | None
     period_start: str | None
-    provenance: RecordProvenance | None
+    provenance: Provenance | None
     restatement_kind: RestatementKind | None
     unit: FinancialUnit
     value: float | None
@@ -745,16 +743,16 @@ class ComparisonAnswer(TypedDict):
 
 
 class Contractor(TypedDict):
-    address: LicenseAddress | None
+    address: ContractorAddress | None
     board: str
-    bond: LicenseBond | None
-    classifications: list[LicenseClassification]
-    disciplinary_actions: list[DisciplinaryAction]
+    bond: ContractorBond | None
+    classifications: list[ContractorClassification]
+    disciplinary_actions: list[ContractorDisciplinaryAction]
     effective_date: str | None
     evidence: LicenseEvidence
     expiration_date: str | None
-    holder: LicenseHolder
-    insurance: LicenseInsurance | None
+    holder: ContractorHolder
+    insurance: ContractorInsurance | None
     issue_date: str | None
     last_renewed_date: str | None
     license_class: str | None
@@ -768,7 +766,7 @@ class Contractor(TypedDict):
     profession: LicenseProfession
     profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
-    provenance: RecordProvenance
+    provenance: Provenance
     secondary_status_raw: str | None
     state: str
     status: LicenseStatus | None
@@ -777,12 +775,64 @@ class Contractor(TypedDict):
     suspended_date: str | None
     verify_url: str | None
     warnings: list[str]
-    workers_comp: WorkersComp | None
+    workers_comp: ContractorWorkersComp | None
+
+
+class ContractorAddress(TypedDict):
+    """Address of the license holder, without the street; null if the list has none."""
+    city: str | None
+    county: str | None
+    state: str | None
+    zip: str | None
 
 
 class ContractorAnswer(TypedDict):
     data: Contractor
     meta: Meta
+
+
+class ContractorBond(TypedDict):
+    """Surety bond that the list states; null if it states none."""
+    amount: float | None
+    cancelled_date: str | None
+    effective_date: str | None
+    expiration_date: str | None
+    surety: str | None
+
+
+class ContractorClassification(TypedDict):
+    code: str
+    description: str | None
+
+
+class ContractorDisciplinaryAction(TypedDict):
+    action: str
+    case_number: str | None
+    effective_date: str | None
+    end_date: str | None
+    record_id: str
+
+
+class ContractorHolder(TypedDict):
+    """Person or business that holds the license."""
+    business_name: str | None
+    dba: str | None
+    first: str | None
+    last: str | None
+    middle: str | None
+    name: str
+    principals: list[str]
+    suffix: str | None
+    type: PartyType | None
+
+
+class ContractorInsurance(TypedDict):
+    """Liability insurance that the list states; null if it states none."""
+    amount: float | None
+    cancelled_date: str | None
+    effective_date: str | None
+    expiration_date: str | None
+    insurer: str | None
 
 
 class ContractorLinking(TypedDict):
@@ -795,6 +845,13 @@ class ContractorLinkingMethods(TypedDict):
     """Number of permits by link method."""
     exact_number: int
     name_and_state: int
+
+
+class ContractorWorkersComp(TypedDict):
+    """Workers' compensation coverage that the list states; null if it states none."""
+    coverage: LicenseWorkersCompCoverage | None
+    expiration_date: str | None
+    insurer: str | None
 
 
 class CountyLocations(TypedDict):
@@ -1375,7 +1432,7 @@ class Filing(TypedDict):
     primary_cik: str
     primary_document_description: str | None
     primary_document_url: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     size_bytes: int | None
     text_url: str | None
 
@@ -1444,7 +1501,7 @@ class FinancialFrameValue(TypedDict):
     name: str | None
     period_end: str
     period_start: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     unit: FinancialUnit
     value: float
 
@@ -1477,7 +1534,7 @@ class FinancialValue(TypedDict):
     null_reason: None
     period_end: str | None
     period_start: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     restatement_kind: RestatementKind | None
     unit: FinancialUnit
     value: float
@@ -1630,6 +1687,7 @@ class KnownWordsCommonestUnknown(TypedDict):
 
 
 class License(TypedDict):
+    """A license beside its provenance."""
     address: LicenseAddress | None
     board: str
     bond: LicenseBond | None
@@ -1650,7 +1708,7 @@ class License(TypedDict):
     profession: LicenseProfession
     profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
-    provenance: RecordProvenance
+    provenance: Provenance
     secondary_status_raw: str | None
     state: str
     status: LicenseStatus | None
@@ -1663,7 +1721,6 @@ class License(TypedDict):
 
 
 class LicenseAddress(TypedDict):
-    """Address of the license holder, without the street; null if the list has none."""
     city: str | None
     county: str | None
     state: str | None
@@ -1671,7 +1728,6 @@ class LicenseAddress(TypedDict):
 
 
 class LicenseBond(TypedDict):
-    """Surety bond that the list states; null if it states none."""
     amount: float | None
     cancelled_date: str | None
     effective_date: str | None
@@ -1680,12 +1736,12 @@ class LicenseBond(TypedDict):
 
 
 class LicenseClassification(TypedDict):
+    """A class of work as a list writes it, `C-10=Electrical` or the code alone."""
     code: str
     description: str | None
 
 
 class LicenseHolder(TypedDict):
-    """Person or business that holds the license."""
     business_name: str | None
     dba: str | None
     first: str | None
@@ -1698,7 +1754,6 @@ class LicenseHolder(TypedDict):
 
 
 class LicenseInsurance(TypedDict):
-    """Liability insurance that the list states; null if it states none."""
     amount: float | None
     cancelled_date: str | None
     effective_date: str | None
@@ -1707,6 +1762,7 @@ class LicenseInsurance(TypedDict):
 
 
 class LicenseMatch(TypedDict):
+    """A license beside how it fits a search."""
     address: LicenseAddress | None
     board: str
     bond: LicenseBond | None
@@ -1728,7 +1784,7 @@ class LicenseMatch(TypedDict):
     profession: LicenseProfession
     profession_basis: BusinessEntityTypeBasis | None
     profession_raw: str
-    provenance: RecordProvenance
+    provenance: Provenance
     secondary_status_raw: str | None
     state: str
     status: LicenseStatus | None
@@ -1773,12 +1829,11 @@ class Meta(TypedDict):
     datasets: list[MetaDataset]
     notices: list[Notice]
     page: NotRequired[Page]
-    release: MetaRelease
+    release: MetaRelease | None
     request_id: str
 
 
 class MetaCoverage(TypedDict):
-    """Records or areas that the datasets behind the answer cover; absent from answers to which coverage does not apply."""
     geography_type: NotRequired[str]
     jurisdictions_searched: NotRequired[list[str]]
     scope: str
@@ -1792,7 +1847,6 @@ class MetaDataset(TypedDict):
 
 
 class MetaRelease(TypedDict):
-    """The release that the whole answer comes from."""
     channel: str
     release_id: str
 
@@ -1849,6 +1903,7 @@ class MetricAreasArea(TypedDict):
 
 
 class NameMatch(TypedDict):
+    """How a record fits a search by name."""
     score: float
     type: NameMatchType
 
@@ -1912,7 +1967,6 @@ class Notice(TypedDict):
 
 
 class Page(TypedDict):
-    """Position of the answer in a list; absent from answers that are not lists."""
     count: int
     limit: int
     next_cursor: str | None
@@ -1953,7 +2007,7 @@ class Permit(TypedDict):
     property_class: PermitPropertyClass | None
     property_class_raw: str | None
     property_id: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     renewals: int | None
     source_url: str | None
     square_feet: float | None
@@ -1974,7 +2028,7 @@ class Permit(TypedDict):
 
 
 class PermitAddress(TypedDict):
-    """Place of the work."""
+    """Address at which the work is done."""
     city: str | None
     geocode_source: PermitAddressGeocodeSource | None
     lat: float | None
@@ -2027,7 +2081,7 @@ class PermitOfContractor(TypedDict):
     property_class: PermitPropertyClass | None
     property_class_raw: str | None
     property_id: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     renewals: int | None
     source_url: str | None
     square_feet: float | None
@@ -2166,6 +2220,7 @@ class PropertyParcel(TypedDict):
 
 
 class Provenance(TypedDict):
+    """Where a record comes from."""
     dataset_id: str
     record_id: str
     schema_version: str
@@ -2294,18 +2349,6 @@ class RecordHistory(TypedDict):
 class RecordHistoryAnswer(TypedDict):
     data: RecordHistory
     meta: Meta
-
-
-class RecordProvenance(TypedDict):
-    dataset_id: str
-    record_id: str
-    schema_version: str
-    source_date: str | None
-    source_id: str | None
-    source_mirror: str | None
-    source_url: str | None
-    source_version: str | None
-    validation_status: SecFinancialValueValidationStatus
 
 
 class RecordReference(TypedDict):
@@ -2437,7 +2480,7 @@ class ReportsFiling(TypedDict):
     is_amendment: bool
     period_of_report: str | None
     primary_document_url: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     size_bytes: int | None
 
 
@@ -2685,7 +2728,7 @@ class StatementsStatement(TypedDict):
     lines: list[StatementLine]
     period_end: str | None
     period_start: str | None
-    provenance: RecordProvenance
+    provenance: Provenance
     statement: SecStatementLineStatement
 
 
@@ -2782,8 +2825,13 @@ class TaxBatchItem(TypedDict):
     found: bool
     index: int
     input: dict[str, str | float | bool | None] | str | float | bool | None
-    notices: list[Notice]
+    notices: list[TaxBatchNotice]
     result: TaxRate | None
+
+
+class TaxBatchNotice(TypedDict):
+    code: str
+    message: str
 
 
 class TaxBatchRequest(TypedDict):
@@ -2844,7 +2892,7 @@ TaxCalculationRequest = TypedDict(
 
 
 class TaxCalculationShipping(TypedDict):
-    """Tax of the delivery."""
+    """Tax on the delivery charge, with its rule and parts."""
     amount: float
     breakdown: list[TaxPart]
     known_tax_amount: float
@@ -3041,6 +3089,7 @@ class VerificationAnswer(TypedDict):
 
 
 class VerificationCheckedSource(TypedDict):
+    """A list that was looked at."""
     newest_license_date: str | None
     records_set_aside: int
     scope: str
@@ -3049,7 +3098,6 @@ class VerificationCheckedSource(TypedDict):
 
 
 class VerificationQuery(TypedDict):
-    """The question as the server read it."""
     number_normalized: str
     profession: str | None
     state: str
@@ -3062,7 +3110,6 @@ class Vintage(TypedDict):
 
 
 class WorkersComp(TypedDict):
-    """Workers' compensation coverage that the list states; null if it states none."""
     coverage: LicenseWorkersCompCoverage | None
     expiration_date: str | None
     insurer: str | None
@@ -3112,7 +3159,7 @@ class ZipBatchItem(TypedDict):
     found: bool
     index: int
     input: str
-    notices: list[Notice]
+    notices: list[TaxBatchNotice]
     result: Zip | None
 
 

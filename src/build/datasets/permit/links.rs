@@ -23,7 +23,7 @@ const LICENSE: &str = "license.license";
 pub(in crate::datasets) const CONTRACTORS: [&str; 8] =
     ["general_contractor", "specialty_contractor", "electrician", "plumber", "hvac", "roofer", "elevator", "boiler"];
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 1, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 2, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     let of = |family: &str| declaration.builds_on.iter().filter(|id| id.starts_with(family)).count();

@@ -35,7 +35,7 @@ struct Settings {
     time_zone: BTreeMap<char, String>,
 }
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 6, build: Build::Whole(build), check, vocabulary: None };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 7, build: Build::Whole(build), check, vocabulary: None };
 
 fn check(declaration: &Declaration) -> std::result::Result<(), Fault> {
     super::settings::<Settings>(declaration).map(drop)
@@ -76,6 +76,8 @@ struct Zip {
     county: Option<(String, Option<String>)>,
     /// Whether a source names the county, as opposed to the tabulation area's land.
     is_county_named: bool,
+    /// The county that is named and that the tabulation area has no part in.
+    contradicted: Option<String>,
     time_zone: TimeZone,
     lat: Option<f64>,
     lon: Option<f64>,
@@ -135,10 +137,13 @@ impl Subject<'_> {
                 warnings.push(("state_conflict", format!("the crosswalk has the state {}", crosswalk.state)));
             }
         }
-        let named = place.and_then(|place| place.county_fips.clone());
-        let is_county_named = named.is_some();
+        let mut named = place.and_then(|place| place.county_fips.clone());
         let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
-        let by_land = primary(parts, &zcta_match).filter(|_| !is_military && !is_county_named).map(|part| part.fips.clone());
+        // GeoNames' county counts unless the tabulation area has no part in it. A post office may lie outside of the area, whose boxes others hold: which
+        // of the two is wrong is then not known.
+        let contradicted = named.take_if(|fips| zcta.as_ref().is_some_and(|zcta| !self.sources.may_touch(zcta, fips)));
+        let is_land_certain = contradicted.is_none() || (zcta_match == "same_code" && !self.is_post_office());
+        let by_land = primary(parts, &zcta_match).filter(|_| !is_military && named.is_none() && is_land_certain).map(|part| part.fips.clone());
         // The parts are looked at where they decide the county, or are all that is known of the tabulation area.
         let is_by_land = by_land.is_some();
         let listed = place.and_then(|place| place.territory_county.as_deref()).filter(|_| named.is_none() && !is_by_land);
@@ -149,8 +154,11 @@ impl Subject<'_> {
         if let Some(listed) = listed {
             warnings.push(("county_conflict", format!("GeoNames lists the place under {listed}, in which the tabulation area has no part")));
         }
+        if let Some(fips) = &contradicted {
+            warnings.push(("county_conflict", format!("GeoNames has the place in county {fips}, in which the tabulation area has no part")));
+        }
         let is_county_named = county.is_some() && !is_by_land;
-        if is_by_land || listed.is_some() || (self.crosswalk.is_none() && zcta.is_some()) {
+        if is_by_land || listed.is_some() || contradicted.is_some() || (self.crosswalk.is_none() && zcta.is_some()) {
             pointers.extend(parts.iter().flat_map(|part| part.pointers.iter().copied()));
         }
         let county = county.map(|fips| {
@@ -172,6 +180,7 @@ impl Subject<'_> {
             military_region: self.military_region().filter(|_| is_military),
             county,
             is_county_named,
+            contradicted,
             time_zone,
             lat: place.and_then(|place| place.lat),
             lon: place.and_then(|place| place.lon),
@@ -221,6 +230,12 @@ impl Subject<'_> {
             }
             (None, None) => None,
         }
+    }
+
+    /// Whether the code is one of boxes, or of a single recipient.
+    fn is_post_office(&self) -> bool {
+        let raw = self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.as_ref());
+        raw.and_then(|raw| self.settings.zip_type.get(raw)).is_some_and(|known| known == "po_box_or_unique")
     }
 
     fn zip_type(&self, warnings: &mut Warnings) -> String {
@@ -294,12 +309,16 @@ impl Subject<'_> {
             let share = (land > 0).then(|| part.land as f64 / land as f64);
             counties.push(ZipCounty { zip: zip.code.clone(), county_fips: part.fips.clone(), county_name: name, share, basis: "land_area", pointers });
         }
-        if let Some((fips, name)) = zip.county.as_ref().filter(|(fips, _)| zip.is_county_named && !parts.iter().any(|part| part.fips == *fips)) {
+        let named = zip.county.as_ref().filter(|_| zip.is_county_named).map(|(fips, _)| fips);
+        // Where the sources contradict one another and neither is believed, both have their say.
+        let named = named.or_else(|| zip.contradicted.as_ref().filter(|_| zip.county.is_none()));
+        if let Some(fips) = named.filter(|fips| !parts.iter().any(|part| part.fips == **fips)) {
             let pointers = named_pointers(&own, self.sources.county_names.get(fips), parts);
+            let place = self.places.iter().find(|place| place.state.is_some());
             counties.push(ZipCounty {
                 zip: zip.code.clone(),
                 county_fips: fips.clone(),
-                county_name: name.clone(),
+                county_name: self.county_name(fips, None, place, &mut Vec::new()),
                 share: None,
                 basis: "named_place",
                 pointers,
@@ -332,4 +351,76 @@ fn add_quarantine(issues: &mut Vec<Issue>, context: &Context<'_>, code: &str, re
     let mut issue = finding(code, Severity::Quarantine, ZIP, record, detail);
     issue.pointer = context.resolve(pointers).into_iter().next();
     issues.push(issue);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::time_zones::TimeZones;
+    use super::*;
+
+    /// Codes, counties and joins of GeoNames (12 April 2024), the crosswalk of 2022 and the relationship file of 2020.
+    #[test]
+    fn geonames_county_counts_where_the_tabulation_area_has_a_part_in_it() {
+        let part = |(fips, land): &(&str, i64)| County { fips: (*fips).to_owned(), name: None, land: *land, pointers: Vec::new() };
+        let of_type = |zip_type: &str, state: &str, county: &str, (zcta, join): (&str, &str), parts: &[(&str, i64)]| {
+            let place = Place {
+                name: "Place".to_owned(),
+                state: Some(state.to_owned()),
+                county_fips: Some(county.to_owned()),
+                county_name: None,
+                territory_county: None,
+                lat: None,
+                lon: None,
+                has_bad_point: false,
+                accuracy: None,
+                pointers: Vec::new(),
+            };
+            let crosswalk = Crosswalk {
+                city: "Place".to_owned(),
+                state: state.to_owned(),
+                zip_type: Some(zip_type.to_owned()),
+                zcta: Some(zcta.to_owned()),
+                join: Some(join.to_owned()),
+                pointers: Vec::new(),
+            };
+            let parts = HashMap::from([(zcta.to_owned(), parts.iter().map(part).collect())]);
+            let (places, crosswalks, regions, county_names) = (BTreeMap::new(), BTreeMap::new(), HashMap::new(), HashMap::new());
+            let sources = Sources { places, crosswalk: crosswalks, parts, regions, county_names, time_zones: TimeZones::default() };
+            let zcta_match = BTreeMap::from([("same", "same_code"), ("spatial", "spatial_join")].map(|(join, how)| (join.to_owned(), how.to_owned())));
+            let zip_type = BTreeMap::from(["po_box_or_unique", "standard"].map(|known| (known.to_owned(), known.to_owned())));
+            let settings = Settings { zip_type, zcta_match, military: BTreeMap::new(), time_zone: BTreeMap::new() };
+            let subject = Subject { code: "00000", places: &[place], crosswalk: Some(&crosswalk), sources: &sources, settings: &settings };
+            let mut warnings = Vec::new();
+            let zip = subject.zip(&mut warnings).unwrap();
+            let is_warned = warnings.iter().any(|(code, _)| *code == "county_conflict");
+            let rows = subject.counties(&zip).into_iter().map(|row| (row.county_fips, row.basis)).collect::<Vec<_>>();
+            (zip.county.map(|(fips, _)| fips), is_warned, rows)
+        };
+        let of_code = |state: &str, county: &str, zcta: (&str, &str), parts: &[(&str, i64)]| of_type("standard", state, county, zcta, parts);
+        let found = |fips: &str| Some(fips.to_owned());
+        let rows = |rows: &[&str]| rows.iter().map(|fips| ((*fips).to_owned(), "land_area")).collect::<Vec<_>>();
+        // 27527 Clayton lies in Johnston County; GeoNames has Granville.
+        assert_eq!(of_code("NC", "37077", ("27527", "same"), &[("37101", 114_186_967)]), (found("37101"), true, rows(&["37101"])));
+        // 57752 Kyle: the code of Shannon County is that of Oglala Lakota since 2015.
+        let kyle = [("46007", 36_583_186), ("46071", 155_468_397), ("46102", 922_787_381)];
+        assert_eq!(of_code("SD", "46113", ("57752", "same"), &kyle), (found("46102"), true, rows(&["46007", "46071", "46102"])));
+        // A county that has a part holds, whatever has more land.
+        assert_eq!(of_code("SD", "46071", ("57752", "same"), &kyle), (found("46071"), false, rows(&["46007", "46071", "46102"])));
+        // 99519 are boxes in Anchorage; the area of the number is on the North Slope.
+        assert_eq!(
+            of_type("po_box_or_unique", "AK", "02020", ("99519", "same"), &[("02185", 5_533_233_625)]),
+            (None, true, vec![("02185".to_owned(), "land_area"), ("02020".to_owned(), "named_place")])
+        );
+        // 21792 Unionville is in Frederick County; the crosswalk has it in an area of Maryland's Eastern Shore. 23273 is a post office of Henrico.
+        assert_eq!(
+            of_code("MD", "24021", ("21851", "spatial"), &[("24039", 52_738_932), ("24047", 215_655_475)]),
+            (None, true, vec![("24021".to_owned(), "named_place")])
+        );
+        assert_eq!(
+            of_code("VA", "51760", ("23228", "spatial"), &[("51087", 28_751_745)]),
+            (None, true, vec![("51087".to_owned(), "land_area"), ("51760".to_owned(), "named_place")])
+        );
+    }
 }

@@ -68,7 +68,9 @@ pub(super) struct CountyName {
 pub(super) struct Sources {
     pub(super) places: BTreeMap<String, Vec<Place>>,
     pub(super) crosswalk: BTreeMap<String, Crosswalk>,
-    parts: HashMap<String, Vec<County>>,
+    pub(super) parts: HashMap<String, Vec<County>>,
+    /// Connecticut's planning region of a tabulation area, and whether it is not the only one; the parts of 2020 have the counties of before.
+    pub(super) regions: HashMap<String, (String, bool)>,
     pub(super) county_names: HashMap<String, CountyName>,
     pub(super) time_zones: TimeZones,
 }
@@ -80,10 +82,17 @@ impl Sources {
             issues.extend(source.issues(super::ZIP));
             read_places(context, source, &mut places, issues)?;
         }
-        let mut sources =
-            Self { places, crosswalk: BTreeMap::new(), parts: HashMap::new(), county_names: HashMap::new(), time_zones: TimeZones::read(context)? };
+        let mut sources = Self {
+            places,
+            crosswalk: BTreeMap::new(),
+            parts: HashMap::new(),
+            regions: HashMap::new(),
+            county_names: HashMap::new(),
+            time_zones: TimeZones::read(context)?,
+        };
         sources.read_crosswalk(context, issues)?;
         sources.read_parts(context)?;
+        sources.read_regions(context)?;
         sources.read_county_names(context)?;
         Ok(sources)
     }
@@ -91,6 +100,13 @@ impl Sources {
     /// The counties a tabulation area has a part in, in the order of their codes.
     pub(super) fn parts(&self, zcta: &str) -> &[County] {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a tabulation area has a part in a county, or nothing is known of its parts.
+    pub(super) fn may_touch(&self, zcta: &str, fips: &str) -> bool {
+        let parts = self.parts(zcta);
+        let is_region = || self.regions.get(zcta).is_some_and(|(region, is_split)| region == fips || (*is_split && region[..2] == fips[..2]));
+        parts.is_empty() || parts.iter().any(|part| part.fips == fips) || is_region()
     }
 
     /// The county of a territory's ZIP code that lies in some parts of a tabulation area. GeoNames' list says which, unless it contradicts the area: then it is the
@@ -164,6 +180,17 @@ impl Sources {
             }
         }
         self.parts.values_mut().for_each(|parts| parts.sort_by(|a, b| a.fips.cmp(&b.fips)));
+        Ok(())
+    }
+
+    fn read_regions(&mut self, context: &Context<'_>) -> Result<()> {
+        let frame = context.read_one("census.ct_planning_region")?.frame;
+        let (zctas, regions, split) = (text(&frame, "zcta")?, text(&frame, "region_fips")?, text(&frame, "is_split")?);
+        for row in 0..frame.height() {
+            if let (Some(zcta), Some(region)) = (zctas.get(row), regions.get(row).filter(|region| is_code(region))) {
+                self.regions.insert(zcta.to_owned(), (region.to_owned(), split.get(row) == Some("yes")));
+            }
+        }
         Ok(())
     }
 
@@ -246,11 +273,26 @@ mod tests {
         let parts = [("72035", 2_804_391), ("72057", 167_872_705), ("72109", 2_181_039)];
         let parts = parts.map(|(fips, land)| County { fips: fips.to_owned(), name: None, land, pointers: Vec::new() });
         let (places, crosswalk, none) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
-        let sources = Sources { places, crosswalk, parts: none, county_names: HashMap::from(county_names), time_zones: TimeZones::default() };
+        let county_names = HashMap::from(county_names);
+        let sources = Sources { places, crosswalk, parts: none, regions: HashMap::new(), county_names, time_zones: TimeZones::default() };
         let county = |listed: &str, city: &str, parts: &[County]| sources.territory_county("PR", listed, city, parts);
         assert_eq!(county("Guayanilla", "Guayama", &parts).as_deref(), Some("72057"), "the list contradicts the area, the post office does not");
         assert_eq!(county("Guayanilla", "Aguirre", &parts), None, "nothing agrees");
         assert_eq!(county("Patillas", "Guayama", &parts).as_deref(), Some("72109"), "the list may name any part");
         assert_eq!(county("Guayanilla", "Guayama", &[]).as_deref(), Some("72059"), "without an area the list stands alone");
+    }
+
+    /// Parts of the relationship file of 2020, and the regions of 06010, whose principal town is Bristol.
+    #[test]
+    fn connecticuts_regions_are_counties_that_its_tabulation_areas_touch() {
+        let part = |fips: &str| County { fips: fips.to_owned(), name: None, land: 1, pointers: Vec::new() };
+        let parts = HashMap::from([("06001", "09003"), ("06010", "09003"), ("23228", "51087")].map(|(zcta, fips)| (zcta.to_owned(), vec![part(fips)])));
+        let regions =
+            HashMap::from([("06001", "09110", false), ("06010", "09140", true)].map(|(zcta, region, split)| (zcta.to_owned(), (region.to_owned(), split))));
+        let sources =
+            Sources { places: BTreeMap::new(), crosswalk: BTreeMap::new(), parts, regions, county_names: HashMap::new(), time_zones: TimeZones::default() };
+        let touched = [("06001", "09003"), ("06001", "09110"), ("06010", "09140"), ("06010", "09110"), ("23228", "51087"), ("99999", "51087")];
+        assert!(touched.into_iter().all(|(zcta, fips)| sources.may_touch(zcta, fips)));
+        assert!([("06001", "09140"), ("06001", "09001"), ("23228", "51760")].into_iter().all(|(zcta, fips)| !sources.may_touch(zcta, fips)));
     }
 }

@@ -1,6 +1,7 @@
 //! Cells, rows and columns of tables; the figures are made up.
 
 use super::{Columns, cell, guarded};
+use crate::http::components::Data;
 
 fn table(columns: &Columns, data: &str) -> (usize, String) {
     let mut text = columns.header();
@@ -50,7 +51,7 @@ fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
 
 #[test]
 fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
-    let columns = Columns::of("NearbyZips", "", &|_| false);
+    let columns = Columns::of(&Data::Written("NearbyZips"), "", &|_| false);
     let header = String::from_utf8(columns.header()).unwrap();
     assert!(header.starts_with("zip,type,city,state,lat,lon,distance_mi,basis,provenance.dataset_id,"), "{header}");
     assert_eq!(table(&columns, "[]"), (0, header.clone()));
@@ -60,7 +61,7 @@ fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
 
 #[test]
 fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
-    let columns = Columns::of("Financials", "series/values", &|_| false);
+    let columns = Columns::of(&Data::Written("Financials"), "series/values", &|_| false);
     let header = String::from_utf8(columns.header()).unwrap();
     assert!(header.starts_with("metric,unit,values.metric,values.fiscal_year,values.fiscal_period,"), "{header}");
     assert!(header.contains(",values.first_reported.value,") && header.trim_end().ends_with(",null_reason"), "{header}");
@@ -78,7 +79,7 @@ fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
 
 #[test]
 fn what_is_not_as_its_schema_says_is_a_problem() {
-    let columns = Columns::of("Schools", "schools", &|_| false);
+    let columns = Columns::of(&Data::Written("Schools"), "schools", &|_| false);
     for data in ["", "[", "{}", r#"{"schools":1}"#, r#"{"schools":[{"a":1,"a":2}]}"#] {
         assert_eq!(columns.write(data.as_bytes(), &mut Vec::new()).unwrap_err().code.name(), "internal_error", "{data}");
     }
@@ -86,7 +87,7 @@ fn what_is_not_as_its_schema_says_is_a_problem() {
 
 #[test]
 fn of_what_a_request_chooses_only_that_has_columns() {
-    let header = |named: &str| String::from_utf8(Columns::of("StateCounties", "counties", &|name| name == named).header()).unwrap();
+    let header = |named: &str| String::from_utf8(Columns::of(&Data::Written("StateCounties"), "counties", &|name| name == named).header()).unwrap();
     assert!(!header("").contains("metrics."), "{}", header(""));
     let of_one = header("population");
     assert!(of_one.contains("geography.internal_point.lat,"), "{of_one}");

@@ -1,15 +1,21 @@
 //! Schemas of a contract's columns: the words, bounds and descriptions of what is served are the contract's, unless a reference to a column has a description
 //! of its own.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::names;
-use pubdata_core::contract::{Contracts, Physical};
+use pubdata_core::contract::{Column, Contracts, Physical};
 
 /// Replaces each `{"$column": "dataset/column"}` by what the contract says of the column.
 pub fn resolve(value: &mut Value, contracts: &Contracts) {
     match value {
         Value::Object(object) => {
+            if let Some(Value::String(place)) = object.remove("$field")
+                && column(&place, contracts).is_some()
+                && !is_of_struct(object)
+            {
+                object.insert("$column".to_owned(), Value::String(place));
+            }
             if let Some(Value::String(place)) = object.get("$column") {
                 let is_nullable = object.get("nullable").and_then(Value::as_bool);
                 let mut resolved = column_schema(place, is_nullable, object.get("also"), contracts);
@@ -28,10 +34,19 @@ pub fn resolve(value: &mut Value, contracts: &Contracts) {
     }
 }
 
+/// Whether a field is a struct, or a list of them.
+fn is_of_struct(schema: &Map<String, Value>) -> bool {
+    schema.contains_key("$ref") || schema.contains_key("anyOf") || schema.get("items").is_some_and(|items| items.get("$ref").is_some())
+}
+
+fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
+    let (dataset, column) = place.split_once('/')?;
+    contracts.get(dataset)?.column(column)
+}
+
 /// The JSON schema of a contract's column. `also` adds values that only answers have.
 fn column_schema(place: &str, is_nullable: Option<bool>, also: Option<&Value>, contracts: &Contracts) -> Value {
-    let column = place.split_once('/').and_then(|(dataset, column)| contracts.get(dataset)?.column(column));
-    let Some(column) = column else { return json!({"description": format!("`{place}` is not in the contracts")}) };
+    let Some(column) = column(place, contracts) else { return json!({"description": format!("`{place}` is not in the contracts")}) };
     let column_type = &column.column_type;
     let base = match column_type.physical {
         Physical::String => "string",

@@ -10,11 +10,12 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::code_samples::{self, CodeSample};
-use super::components::components;
+use super::components::{Components, Data};
 use super::endpoint::{Access, Endpoint, Family, Handler, Placeholder, Tag};
+use super::envelope::MetaOfAnswer;
 use super::examples::{self, ExampleRequest};
 use super::parameters::allowed;
-use super::problem::{CODES, Code};
+use super::problem::{CODES, Code, ProblemDetails};
 use super::query;
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
@@ -29,18 +30,33 @@ const REQUIRED: [(&str, &str); 6] = [
     ("findProperty", "address"),
 ];
 
+/// Query parameters of which an operation needs one, with others of the list or alone.
+const ONE_OF: [(&str, &[&str]); 7] = [
+    ("compareCompanies", &["ciks", "tickers"]),
+    ("getTaxRate", &["address", "zip", "city"]),
+    ("searchBusinesses", &["name", "entity_number", "agent"]),
+    ("searchCompanies", &["name", "q", "ticker", "cik"]),
+    ("searchFilings", &["ticker", "cik", "company", "form", "form_type", "filed_from", "filed_to"]),
+    ("searchPermits", &["address", "zip", "city", "jurisdiction", "lat", "parcel", "permit_number"]),
+    ("verifyLicense", &["number", "license_number"]),
+];
+
 /// Makes the document. `own_url` is where the server can be asked, for the code that is shown; `public_url` what it is known by elsewhere.
 pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<&str>, own_url: &str) -> Value {
-    let mut schemas = schemas_of(components().clone(), contracts);
-    schemas["ProblemCode"]["enum"] = json!(CODES.iter().map(|code| code.name).collect::<Vec<_>>());
+    let endpoints = || families.iter().flat_map(|family| family.endpoints);
+    let shared = [Data::of::<MetaOfAnswer<'static>>(), Data::of::<ProblemDetails<'static>>()];
+    let (components, names_of_data) = Components::of(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
+    let names_of_data: BTreeMap<&str, String> = endpoints().map(|endpoint| endpoint.operation_id).zip(names_of_data).collect();
+    let mut schemas = schemas_of(components.into_all(), contracts);
     let mut paths: Map<String, Value> = Map::new();
     for family in families {
         for endpoint in family.endpoints {
             if !endpoint.is_document() {
-                schemas.entry(answer_name(endpoint)).or_insert_with(|| answer(endpoint));
+                let data = &names_of_data[endpoint.operation_id];
+                schemas.entry(answer_name(data)).or_insert_with(|| answer(data));
             }
             let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
-            path[endpoint.method.to_ascii_lowercase()] = operation(endpoint, family, families, contracts, own_url);
+            path[endpoint.method.to_ascii_lowercase()] = operation((endpoint, &names_of_data[endpoint.operation_id]), family, families, contracts, own_url);
         }
     }
     names::give(&mut schemas, parameters_of(&mut paths));
@@ -92,7 +108,7 @@ fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     found
 }
 
-fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contracts: &Contracts, own_url: &str) -> Value {
+fn operation((endpoint, data): (&Endpoint, &str), family: &Family, families: &[&Family], contracts: &Contracts, own_url: &str) -> Value {
     let request = ExampleRequest::of(endpoint);
     let samples = code_samples::of(&request, own_url);
     let mut operation = json!({
@@ -100,7 +116,7 @@ fn operation(endpoint: &Endpoint, family: &Family, families: &[&Family], contrac
         "summary": endpoint.summary,
         "tags": [family.tag.name],
         "parameters": parameters(endpoint, family, families, contracts),
-        "responses": responses(endpoint),
+        "responses": responses(endpoint, data),
         "x-codeSamples": samples.iter().map(|CodeSample { lang, label, source }| json!({"lang": lang, "label": label, "source": source})).collect::<Vec<_>>(),
     });
     let scope = match endpoint.access {
@@ -145,7 +161,9 @@ fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contra
             .filter(|other| !is_declared(other))
             .map(|other| format!(" `{other}` is accepted too; give one of them."))
             .unwrap_or_default();
-        let description = format!("{}{other}", parameter.description);
+        let one_of = ONE_OF.iter().find(|(operation_id, names)| *operation_id == endpoint.operation_id && names.contains(&parameter.name));
+        let one_of = one_of.map(|(_, names)| format!(" One of `{}` is required.", names.join("`, `"))).unwrap_or_default();
+        let description = format!("{}{one_of}{other}", parameter.description);
         let mut value = json!({"name": parameter.name, "in": "query", "description": description, "schema": parameter.kind.schema(contracts)});
         if REQUIRED.contains(&(endpoint.operation_id, parameter.name)) {
             value["required"] = json!(true);
@@ -165,24 +183,24 @@ fn example_of<'a>(placeholder: &'a Placeholder, contracts: &'a Contracts) -> &'a
     of_column.unwrap_or(placeholder.example)
 }
 
-fn answer_name(endpoint: &Endpoint) -> String {
-    format!("{}Answer", endpoint.data)
+fn answer_name(data: &str) -> String {
+    format!("{data}Answer")
 }
 
-fn answer(endpoint: &Endpoint) -> Value {
+fn answer(data: &str) -> Value {
     json!({
         "type": "object",
         "required": ["data", "meta"],
         "properties": {
-            "data": described(reference(endpoint.data), "Data of the answer."),
+            "data": described(reference(data), "Data of the answer."),
             "meta": described(reference("Meta"), "Release, datasets, notices and page of the answer.")
         },
         "additionalProperties": false
     })
 }
 
-fn responses(endpoint: &Endpoint) -> Value {
-    let name = if endpoint.is_document() { endpoint.data.to_owned() } else { answer_name(endpoint) };
+fn responses(endpoint: &Endpoint, data: &str) -> Value {
+    let name = if endpoint.is_document() { data.to_owned() } else { answer_name(data) };
     let mut content = json!({"schema": reference(&name)});
     if let Some(example) = examples::answer(endpoint.operation_id) {
         content["example"] = example;

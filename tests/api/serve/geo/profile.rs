@@ -235,6 +235,12 @@ async fn metric_and_metrics_choose_the_same_and_are_not_given_together() {
         let both = world.get(&format!("{path}?metric=population&metrics=population")).await;
         assert_eq!((both.problem(), both.json()["errors"][0]["field"].clone()), ((400, "invalid_parameter".to_owned()), json!("metrics")), "{path}");
     }
+    let paths = crate::serve::schema::document(&world.contracts)["paths"].as_object().unwrap();
+    let operations = paths.values().filter_map(|methods| methods["get"]["parameters"].as_array());
+    for parameters in operations {
+        let names: Vec<&str> = parameters.iter().filter_map(|parameter| parameter["name"].as_str()).collect();
+        assert!(!names.contains(&"metrics"), "`metric` is declared once, whatever it is called by: {names:?}");
+    }
 }
 
 #[tokio::test]

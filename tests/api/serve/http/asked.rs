@@ -13,7 +13,7 @@ use super::answers::{OF_AREAS, OF_RECORDS, OF_REGISTRANTS, OF_TAXES};
 use crate::coverage::{endpoints, meant};
 use crate::serve::bulk::OF_BULK;
 use crate::serve::schema::document;
-use crate::serve::{World, bulk, records, sec, zip_code};
+use crate::serve::{Served, World, bulk, notices, records, sec, zip_code};
 
 /// Texts that are right for some parameters and odd for all others.
 const TEXTS: [&str; 32] = [
@@ -226,5 +226,49 @@ async fn a_release_and_a_day_are_refused_together_as_the_document_says() {
             };
             assert!(parameter["description"].as_str().unwrap().contains(&format!("annot be combined with `{other}`")), "{parameter}");
         }
+    }
+}
+
+#[tokio::test]
+async fn names_and_values_that_callers_guess_are_answered_with_what_they_mean() {
+    let served = Served::new().await;
+    for (path, status, hint) in [
+        ("/v1/zip/55401/nearby?radius=5", 400, "did you mean `radius_mi`?"),
+        ("/v1/permits/search?radius=5", 400, "did you mean `radius_mi`?"),
+        ("/v1/geo-demographics/locations/35950/schools?radius=5", 400, "did you mean `radius_mi`?"),
+        ("/v1/permits/search?zip_codes=60601", 400, "did you mean `zip`?"),
+        ("/v1/tax/rate?zipcode=55401", 400, "did you mean `zip`?"),
+        ("/v1/business/search?name=radar&type=llc", 400, "did you mean `entity_type`?"),
+        ("/v1/business/search?name=radar&entity_type=LLC", 400, "did you mean `llc`?"),
+        ("/v1/license/search?name=colan&type=plumber", 400, "did you mean `profession` or `holder_type`?"),
+        ("/v1/license/search?name=colan&holder_type=llc", 400, "did you mean `organization`?"),
+        ("/v1/permits/search?permit_type=solar", 400, "did you mean `type`?"),
+        ("/v1/tax/rate?zip=55401&category=food", 400, "did you mean `food_drug` or `grocery` or `prepared_food`?"),
+        ("/v1/zip/90210?fields=population", 400, "did you mean `demographics`?"),
+        ("/v1/business/A23000000520", 404, "such as FL-L23000448570; /v1/business/search finds a number alone by `entity_number`"),
+        ("/v1/business/Florida-A23000000520", 404, "did you mean `FL-A23000000520`?"),
+        ("/v1/contractors/21907", 400, "is not a license ID such as WA-lni-SERVPG*892PL; to look up a license number, add `state`"),
+        ("/v1/sec/companies/AAPL", 400, "/v1/sec/companies/search finds it by `ticker` or `name`"),
+        ("/v1/zip/00000", 404, "; this release is built from samples, and one built from the publishers' files may have it"),
+        ("/v1/permits/search?jurisdiction=us-il-chicagoo", 404, "did you mean `us-il-chicago`? 67 jurisdictions are covered: /v1/coverage lists them"),
+        ("/v1/tax/rate?city=Miami&state=Floridia", 400, "give its postal code or name, such as CA or California"),
+    ] {
+        let answer = served.get(path).await;
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(answer.status == status && detail.ends_with(hint), "{path}: {} {detail}", answer.status);
+    }
+    let answer = served.ask("/v1/zip/batch", Some(&json!({"zip_codes": ["55401"]}))).await;
+    assert_eq!(answer.json()["detail"], "there is no field `zip_codes` here; did you mean `zips`?");
+    for path in ["/v1/business/search?name=the", "/v1/business/search?name=inc.", "/v1/license/search?name=llc"] {
+        let answer = served.ok(path).await;
+        assert!(answer["data"] == json!([]) && notices(&answer).contains(&"NAME_WITHOUT_WORDS"), "{path}: {answer}");
+    }
+    // A state's name is as good as its code.
+    for path in [
+        "/v1/business/search?entity_number=A23000000520&state=Florida",
+        "/v1/license/verify?number=21907&state=Texas",
+        "/v1/tax/rate?zip=55401&state=Minnesota&date=2019-01-01",
+    ] {
+        assert_eq!(served.get(path).await.status, 200, "{path}");
     }
 }

@@ -1,3 +1,4 @@
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::serve::{Served, World};
@@ -208,4 +209,109 @@ async fn required_parameters_are_refused_when_absent() {
         }
     }
     assert_eq!(checked, 6);
+}
+
+/// The members of an example that its declaration requires.
+fn required_of(example: &Value, required: &Value) -> Value {
+    let is_required = |name: &str| required.as_array().is_some_and(|required| required.iter().any(|known| known == name));
+    let members = example.as_object().into_iter().flatten();
+    members.filter(|(name, _)| is_required(name)).map(|(name, value)| (name.clone(), value.clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+#[tokio::test]
+async fn what_a_request_cannot_do_without_is_required_or_one_of_several() {
+    let served = Served::new().await;
+    let api = served.get("/v1/openapi.json").await.json();
+    let read =
+        |path: &str| serde_json::from_str::<Value>(&std::fs::read_to_string(project("docs/examples").join(path)).unwrap_or_default()).unwrap_or_default();
+    let requests = read("requests.json");
+    let (mut unmarked, mut alternatives) = (Vec::new(), Vec::new());
+    for (template, methods) in api["paths"].as_object().unwrap() {
+        for operation in methods.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            // They would end the key of the test.
+            if id.ends_with("MyKey") {
+                continue;
+            }
+            let parameters = operation["parameters"].as_array().unwrap();
+            let query = requests[id].as_str().unwrap_or_default().split_once('?').unwrap_or_default().1;
+            let is_required =
+                |pair: &&str| parameters.iter().any(|known| known["required"] == true && Some(known["name"].as_str().unwrap()) == pair.split('=').next());
+            let mut path = template.clone();
+            for known in parameters.iter().filter(|known| known["in"] == "path") {
+                let example = utf8_percent_encode(known["example"].as_str().unwrap(), NON_ALPHANUMERIC).to_string();
+                path = path.replace(&format!("{{{}}}", known["name"].as_str().unwrap()), &example);
+            }
+            let schema = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].as_str().map(|name| api.pointer(&name[1..]).unwrap());
+            let body = schema.map(|schema| required_of(&read(&format!("{id}.request.json")), &schema["required"]));
+            let body = body.or_else(|| methods.get("get").is_none().then(|| json!({})));
+            let answer = served.ask(&format!("{path}?{}", query.split('&').filter(is_required).collect::<Vec<_>>().join("&")), body.as_ref()).await;
+            if answer.status != 400 {
+                continue;
+            }
+            let problem = answer.json();
+            let field = problem["errors"][0]["field"].as_str().unwrap();
+            let of_query = parameters.iter().find(|known| known["name"] == field);
+            let description = of_query.or(schema.and_then(|schema| schema["properties"].get(field))).map_or(&Value::Null, |known| &known["description"]);
+            let names = description.as_str().and_then(|text| text.split_once("One of ")?.1.split_once(" is required"));
+            match names.filter(|_| problem["code"] == "missing_parameter") {
+                Some((names, _)) => alternatives.push(format!("{id}: {names}")),
+                None => unmarked.push(format!("{id}: {problem}")),
+            }
+        }
+    }
+    assert!(unmarked.is_empty(), "{unmarked:#?}");
+    let expected = [
+        "searchBusinesses: `name`, `entity_number`, `agent`",
+        "searchFilings: `ticker`, `cik`, `company`, `form`, `form_type`, `filed_from`, `filed_to`",
+        "verifyLicense: `number`, `license_number`",
+        "searchPermits: `address`, `zip`, `city`, `jurisdiction`, `lat`, `parcel`, `permit_number`",
+        "searchCompanies: `name`, `q`, `ticker`, `cik`",
+        "compareCompanies: `ciks`, `tickers`",
+        "calculateTax: `amount`, `line_items`",
+        "getTaxRate: `address`, `zip`, `city`",
+    ];
+    assert_eq!(alternatives, expected);
+}
+
+/// Descriptions of types that are used for unlike columns.
+const OF_ANYTHING: [&str; 7] = [
+    "Free text as published, trimmed.",
+    "A publisher's code, kept as text.",
+    "Calendar date.",
+    "US dollars.",
+    "A quantity as published.",
+    "Yes or no.",
+    "A year; the column's name says which.",
+];
+
+/// Properties whose description does not say what they are: that of a type of anything, or less than four words.
+fn meaningless(at: &str, value: &Value, found: &mut Vec<String>) {
+    for (name, property) in value["properties"].as_object().into_iter().flatten() {
+        let description = property["description"].as_str().unwrap_or_default();
+        if OF_ANYTHING.contains(&description) || description.split_whitespace().count() < 4 {
+            found.push(format!("{at}/{name}: {description}"));
+        }
+    }
+    match value {
+        Value::Object(members) => {
+            members.iter().filter(|(name, _)| !name.starts_with("example")).for_each(|(name, member)| meaningless(&format!("{at}/{name}"), member, found));
+        }
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| meaningless(&format!("{at}/{index}"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_property_says_what_it_is() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let mut found = Vec::new();
+    meaningless("", &openapi_document(&contracts, None)["components"]["schemas"], &mut found);
+    for (dataset_id, contract) in &contracts {
+        let columns = contract.columns.iter().filter(|column| OF_ANYTHING.contains(&column.description.as_str()));
+        found.extend(columns.map(|column| format!("{dataset_id}/{}: {}", column.name, column.description)));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    meaningless("", &json!({"a": [{"properties": {"b": {"description": "Unit."}, "c": {"description": "Free text as published, trimmed."}}}]}), &mut found);
+    assert_eq!(found, ["/a/0/b: Unit.", "/a/0/c: Free text as published, trimmed."]);
 }

@@ -12,7 +12,7 @@ const COMPARE: &str = "/v1/geo-demographics/locations/compare";
 async fn problem_has_every_member_and_names_the_nearest_parameter() {
     let world = World::new().await;
     let answer = world.get_with(&format!("{PROFILE}/demographics?metrcs=population"), &[("x-request-id", "my-id.1")]).await;
-    let message = "there is no parameter `metrcs` here; did you mean `metrics`?";
+    let message = "there is no parameter `metrcs` here; did you mean `metric`?";
     let expected = json!({
         "type": "/problems/unknown_parameter", "title": "Unknown parameter", "status": 400, "detail": message, "instance": format!("{PROFILE}/demographics"),
         "code": "unknown_parameter", "request_id": "my-id.1", "errors": [{"field": "metrcs", "code": "unknown_parameter", "message": message}]

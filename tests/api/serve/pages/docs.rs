@@ -53,3 +53,50 @@ async fn text_between_backticks_is_code_on_pages() {
     let missing = text(&browse(&served.router, "/docs/guides/none", "").await);
     assert!(missing.contains("<code>none</code>") && !missing.contains('`'), "{missing}");
 }
+
+#[tokio::test]
+async fn page_of_an_endpoint_names_every_type_that_a_member_can_have() {
+    let world = World::new().await;
+    for (operation, member, kind) in [
+        ("calculateTax", "to", "object or string"),
+        ("calculateTax", "from", "object or string"),
+        ("getTaxRates", "addresses", "list of (object or string)"),
+        ("getTaxRates", "result", "object or null"),
+        ("calculateTax", "line_items", "list of object or null"),
+    ] {
+        let page = text(&browse(&world.router, &format!("/docs/{operation}"), "").await).replace("<wbr>", "");
+        let row = page.split("<tr>").find(|row| row.starts_with(&format!("<td><code>{member}</code>"))).unwrap_or_else(|| panic!("{member}: {page}"));
+        assert!(row.contains(&format!("<td class=\"small soft\">{kind}<")), "{operation} {member}: {row}");
+    }
+}
+
+#[tokio::test]
+async fn index_leads_to_the_guide_of_the_stream() {
+    let world = World::new().await;
+    for index in ["/docs", "/docs?find=websocket", "/docs?find=/v1/stream"] {
+        let page = text(&browse(&world.router, index, "").await).replace("<wbr>", "").replace("&#x2f;", "/");
+        let group = page.split("<h2>").find(|group| group.starts_with("Companies and filings")).unwrap();
+        let row = group.split("<tr>").find(|row| row.contains("<code class=\"soft\">/v1/stream</code>")).unwrap();
+        assert!(row.contains("<code>WS</code>") && row.contains("href=\"/docs/guides/streams\""), "{index}: {row}");
+    }
+}
+
+#[tokio::test]
+async fn find_looks_into_members_values_and_guides() {
+    let world = World::new().await;
+    for (wanted, found) in [
+        ("moe_status", "/docs/getDemographics"),
+        ("not_fetched", "/docs/getDemographics"),
+        ("multiple_matches", "/docs/verifyLicense"),
+        ("since_seq", "/docs/guides/streams"),
+    ] {
+        let page = text(&browse(&world.router, &format!("/docs?find={wanted}"), "").await);
+        let main = page.split("<h1>").nth(1).unwrap();
+        assert!(main.contains(&format!("href=\"{found}\"")) && !main.contains("No page of"), "{wanted}: {main}");
+    }
+    let page = text(&browse(&world.router, "/docs?find=zzzzzz", "").await);
+    assert!(page.contains("No page of the documentation contains") && !page.contains("<h2>Guides</h2>"));
+    let page = text(&browse(&world.router, "/docs/verifyLicense", "").await).replace("<wbr>", "");
+    let row = page.split("<tr>").find(|row| row.starts_with("<td><code>name_match</code>")).unwrap();
+    assert!(row.contains("exact, partial, none"), "{row}");
+}

@@ -72,6 +72,44 @@ async fn large_figures_are_short_and_gaps_are_marked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn quarterly_figures_name_quarters_published_only_as_year_to_date() {
+    let served = Served::new().await;
+    let company = page(&served, "/company/320193?period=quarterly").await;
+    assert!(company.contains("period=quarterly&amp;span=quarter") && company.contains("period=quarterly&amp;span=ytd"), "{company}");
+    let rows = |card: &str, end: &str| -> Vec<String> {
+        card.split("<tr>").filter(|row| row.starts_with(&format!("<td>{end}<"))).map(|row| row.split("filed").next().unwrap().to_owned()).collect()
+    };
+    // The report for 2024-06-29 states a quarter and nine months of revenue, and nine months of cash flow.
+    let revenue = card(&company, "revenue");
+    let [quarter, nine_months] = &rows(&revenue, "2024-06-29")[..] else { panic!("{revenue}") };
+    assert!(quarter.contains("$85,777,000,000") && !quarter.contains("year to date"), "{quarter}");
+    assert!(nine_months.contains("$296,105,000,000") && nine_months.contains("<p>year to date</p>"), "{nine_months}");
+    let cash = card(&company, "operating_cash_flow");
+    let [only] = &rows(&cash, "2024-06-29")[..] else { panic!("{cash}") };
+    assert!(only.contains("$91,443,000,000") && only.contains("<p>published only as year to date</p>"), "{only}");
+    assert!(!cash.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap().contains("Q3 2024"), "{cash}");
+    let statement = page(&served, "/company/320193/statements?statement=cash_flow&period=quarterly").await;
+    assert!(statement.contains(">91,443,000,000</a><br><span class=\"small soft\">year to date</span>"), "{statement}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ambiguous_sales_tax_lists_areas_with_their_rates() {
+    let served = Served::new().await;
+    // California's list has Los Angeles and the land outside of its cities, both at 9.5 percent, and no Beverly Hills.
+    let tax = page(&served, "/tax?zip=90210&date=2026-08-01").await;
+    let others = tax.split("<h2>Other rates within this place</h2>").nth(1).unwrap().split("</table>").next().unwrap();
+    let rows: Vec<&str> = others.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 2, "{others}");
+    for (row, area) in rows.iter().zip(["Districts of UNINCORPORATED AREA-LOS ANGELES", "Districts of LOS ANGELES"]) {
+        assert!(row.contains(&format!("{area} <span class=\"nowrap soft\">2.25 %</span>")) && row.contains(">9.5 %</td>"), "{row}");
+    }
+    assert!(!page(&served, "/tax?zip=55401&date=2019-01-01").await.contains("Other rates within this place"));
+    // The sale goes where the rate is looked up: to the whole code.
+    let sale = page(&served, "/tax?zip=55103-1234&date=2019-01-01&amount=10").await;
+    assert!(sale.contains("&quot;zip&quot;:&quot;55103-1234&quot;"), "{sale}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release_is_sealed() {
     const REVENUE: &str = "/records/sec.financial_value:0000320193:revenue:2008-09-28..2009-09-26:0001193125-10-238044";
     let served = Served::new().await;
@@ -83,8 +121,5 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
     assert!(!record.contains("id=\"receipt\""), "{record}");
     let sealed = Served::of(SealedPlace::new().place).await;
     let record = page(&sealed, "/records/geo.zcta_metric:2023:90210:population").await;
-    assert!(
-        record.contains("id=\"receipt\"") && record.contains("data.example.org&#x2f;2026&#x2f;nightly") && record.contains("pubdata verify-receipt"),
-        "{record}"
-    );
+    assert!(record.contains("id=\"receipt\"") && record.contains("data.example.org/2026/nightly") && record.contains("pubdata verify-receipt"), "{record}");
 }

@@ -1,4 +1,4 @@
-//! The guides of `docs/guides`: each block of shell or Python is run, and what is printed below it is what it answers. JSON that is printed may
+//! The guides of `docs/guides`: each block of shell, Python or JavaScript for Node is run, and what is printed below it is what it answers. JSON that is printed may
 //! leave out members, and items at a list's end; other text may not.
 
 use std::path::Path;
@@ -62,8 +62,14 @@ fn difference(printed: &Value, answered: &Value, at: &str) -> Option<String> {
 
 /// What is wrong with a block and what is printed below it.
 fn wrong(listening: &Listening, interpreter: &Path, block: &Block, printed: Option<&Block>) -> Option<String> {
-    let mut program = if block.language == "sh" { Command::new("sh") } else { Command::new(interpreter) };
-    program.args([if block.language == "sh" { "-ec" } else { "-c" }, &block.text]);
+    let (program, arguments): (&Path, &[&str]) = match block.language.as_str() {
+        "sh" => (Path::new("sh"), &["-ec"]),
+        // Node 20 has `WebSocket` with the flag only.
+        "javascript" => (Path::new("node"), &["--experimental-websocket", "--no-warnings", "--input-type=module", "-e"]),
+        _ => (interpreter, &["-c"]),
+    };
+    let mut program = Command::new(program);
+    program.args(arguments).arg(&block.text);
     let answered = match run(listening, program, "") {
         Ok(answered) => answered.replace(&listening.url, SHOWN_URL),
         Err(said) => return Some(said),
@@ -99,7 +105,7 @@ fn filing() -> NewEvent {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_of_the_guides_is_answered_as_printed() {
-    let Some(interpreter) = python(&["requests", "websockets", "polars"]).filter(|_| has("curl")) else { return };
+    let Some(interpreter) = python(&["requests", "websockets", "polars"]).filter(|_| has("curl") && has("node")) else { return };
     let listening = Listening::new().await;
     EventLog::open(&listening.served.home, |_| ()).unwrap().append(vec![filing()], jiff::Timestamp::now()).unwrap();
     listening.served.service.follow_log().await.unwrap();
@@ -108,7 +114,7 @@ async fn every_request_of_the_guides_is_answered_as_printed() {
     for path in files_below(&project("docs/guides")) {
         let guide = path.file_name().unwrap().to_string_lossy().into_owned();
         let blocks = blocks(&std::fs::read_to_string(&path).unwrap());
-        for (index, block) in blocks.iter().enumerate().filter(|(_, block)| ["sh", "python"].contains(&block.language.as_str())) {
+        for (index, block) in blocks.iter().enumerate().filter(|(_, block)| ["sh", "python", "javascript"].contains(&block.language.as_str())) {
             let printed = blocks.get(index + 1).filter(|next| ["json", "text"].contains(&next.language.as_str()));
             let said = tokio::task::block_in_place(|| wrong(&listening, &interpreter, block, printed));
             failed.extend(said.map(|said| format!("docs/guides/{guide}:{}: {said}", block.line)));

@@ -173,6 +173,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         }
     }
 
+    /// Whether nothing follows, as after a close that both sides have said.
+    pub async fn is_over(&mut self) -> bool {
+        matches!(tokio::time::timeout(PATIENCE, self.socket.next()).await, Ok(None | Some(Err(Error::ConnectionClosed))))
+    }
+
     /// What is refused: the error's code and the close code.
     pub async fn refusal(&mut self) -> (String, Option<u16>) {
         let (messages, code) = self.until_closed().await;

@@ -3,6 +3,8 @@ use std::time::{Duration, Instant};
 use pubdata_store::{EventKind, NewEvent, StreamEntity, StreamFiling};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::{APPLE, NVIDIA, Room, filing};
 
@@ -149,6 +151,7 @@ async fn wrong_wishes_are_refused_and_the_connection_stays() {
         (json!({"filters": {"ciks": [0]}}), "`ciks`"),
         (json!({"filters": {"tickers": [""]}}), "`tickers`"),
         (json!({"filters": {"items": ["two"]}}), "`items`"),
+        (json!({"filters": {"forms": ["8-K", "10k/A"]}}), "there is no form type `10K/A`; did you mean `10-K/A`?"),
         (json!({"filters": {"ciks": many}}), "at most 500"),
         (json!({"since_seq": 5}), "ends with 0"),
         (json!({"since_seq": -1}), "integer"),
@@ -198,6 +201,19 @@ async fn what_is_no_message_ends_the_connection() {
         let shown = message.to_string().chars().take(40).collect::<String>();
         client.send_message(message).await;
         assert_eq!(client.refusal().await.1, Some(4400), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_close_of_the_client_is_answered() {
+    let room = Room::new().await;
+    for frame in [None, Some(CloseFrame { code: CloseCode::Normal, reason: "done".into() })] {
+        let mut client = room.connect().await;
+        let code = frame.as_ref().map(|frame| u16::from(frame.code));
+        client.send_message(Message::Close(frame)).await;
+        let (_, answered) = client.until_closed().await;
+        assert_eq!(answered, code);
+        assert!(client.is_over().await, "the handshake ends, not the connection alone");
     }
 }
 

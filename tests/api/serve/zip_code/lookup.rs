@@ -1,7 +1,10 @@
 use serde_json::{Value, json};
 
+use pubdata_testing::Place;
+
 use super::world;
 use crate::serve::notices;
+use crate::serve::served::Served;
 
 #[tokio::test]
 async fn a_zip_code_is_answered_with_its_places_people_and_taxes() {
@@ -143,4 +146,24 @@ async fn nearby_codes_are_sorted_and_paged_and_symmetric() {
     assert_eq!(world.get("/v1/zip/10001/nearby?radius_mi=101").await.problem(), (400, "invalid_parameter".to_owned()));
     let back = world.ok("/v1/zip/00501/nearby?radius_mi=60").await;
     assert!(found(&back).contains(&("10001".to_owned(), 50.0)));
+}
+
+/// 35951 Albertville lies in Marshall County, 01095, for the most part; 01063 is Greene County.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_county_that_the_area_does_not_touch_is_reported_and_not_answered() {
+    let place = Place::with(&["zip", "census"]);
+    place.edit_archive("zip/US.zip", |members| {
+        let text = members.get_mut("US.txt").unwrap();
+        *text = text.replace("\tMarshall\t095\t", "\tGreene\t063\t");
+    });
+    place.run(&[]);
+    let served = Served::of(place).await;
+    let conflict = served.ok("/v1/zip/35951").await;
+    assert_eq!(conflict["data"]["county"]["fips"], "01095");
+    let notice = conflict["meta"]["notices"].as_array().unwrap().iter().find(|notice| notice["code"] == "COUNTY_CONFLICT").unwrap();
+    assert!(notice["message"].as_str().unwrap().contains("tabulation area 35951 has no part"), "{notice}");
+    assert!(!conflict["data"]["counties"].to_string().contains("01063"), "{conflict}");
+    let other = served.ok("/v1/zip/90210").await;
+    assert_eq!((&other["data"]["county"]["fips"], notices(&other).contains(&"COUNTY_CONFLICT")), (&json!("06037"), false));
+    assert!(!notices(&served.ok("/v1/zip/35951?fields=city").await).contains(&"COUNTY_CONFLICT"));
 }

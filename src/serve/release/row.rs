@@ -1,0 +1,171 @@
+//! Rows as structs: a struct that is declared with [`row!`] is the list of columns it needs, reads them from a record, serializes as the answer shows them, and
+//! has a JSON schema whose words are the contract's.
+
+use crate::answer::{Date, Decimal, Float};
+use crate::release::row_cells::{Cell, Texts};
+use crate::release::rows::{Dataset, Record};
+
+/// The most columns of a dataset that a struct names.
+const MOST: usize = 96;
+
+/// Names of columns, collected while the program is compiled.
+#[derive(Debug, Clone, Copy)]
+pub struct Columns {
+    names: [&'static str; MOST],
+    count: usize,
+}
+
+impl Columns {
+    pub const NONE: Self = Self { names: [""; MOST], count: 0 };
+
+    /// Adds the column of a field, or those of the struct that the field is.
+    pub const fn with(mut self, name: &'static str, nested: Option<&Self>) -> Self {
+        let Some(nested) = nested else {
+            self.names[self.count] = name;
+            self.count += 1;
+            return self;
+        };
+        let mut next = 0;
+        while next < nested.count {
+            self = self.with(nested.names[next], None);
+            next += 1;
+        }
+        self
+    }
+
+    /// Adds columns that no field shows.
+    pub const fn and(mut self, names: &[&'static str]) -> Self {
+        let mut next = 0;
+        while next < names.len() {
+            self = self.with(names[next], None);
+            next += 1;
+        }
+        self
+    }
+
+    pub const fn names(&self) -> &[&'static str] {
+        self.names.split_at(self.count).0
+    }
+}
+
+/// What a field of a row's struct can be: a cell, or another struct of the same row.
+pub trait Field<'a, D>: Sized {
+    /// The columns of a struct; none of a cell.
+    const NESTED: Option<&'static Columns> = None;
+
+    /// Reads the field; `place` is that of its column.
+    fn read(record: &'a Record<'_, D>, place: usize) -> Self;
+
+    /// Whether the row says nothing of it.
+    fn is_null(record: &Record<'_, D>, place: usize) -> bool;
+}
+
+macro_rules! cells {
+    ($($type:ty: $cell:pat => $value:expr, else $otherwise:expr;)*) => {
+        $(impl<'a, D: Dataset> Field<'a, D> for $type {
+            fn read(record: &'a Record<'_, D>, place: usize) -> Self {
+                match record.cell_at(place) {
+                    $cell => $value,
+                    _ => $otherwise,
+                }
+            }
+
+            fn is_null(record: &Record<'_, D>, place: usize) -> bool {
+                record.cell_at(place).is_none()
+            }
+        })*
+    };
+}
+
+cells! {
+    &'a str: Some(Cell::Text(text)) => text, else "";
+    Option<&'a str>: Some(Cell::Text(text)) => Some(text), else None;
+    Texts<'a>: Some(Cell::Texts(texts)) => texts, else Texts::default();
+    Option<Date>: Some(Cell::Day(day)) => Some(Date(day)), else None;
+    Option<Decimal>: Some(Cell::Decimal(units, scale)) => Some(Decimal { units, scale }), else None;
+    Option<Float>: Some(Cell::Float(float)) => Some(Float(float)), else None;
+    Option<bool>: Some(Cell::Flag(flag)) => Some(flag), else None;
+    bool: Some(Cell::Flag(flag)) => flag, else false;
+    Option<i32>: Some(Cell::Integer(integer)) => Some(integer), else None;
+    Option<i64>: Some(Cell::LongInteger(integer)) => Some(integer), else None;
+}
+
+/// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A field is the column of its name, another struct of the row, or
+/// the value behind its `=`, which the row does not have. `serde` attributes say what answers call it; its description is the contract's unless it has one.
+macro_rules! row {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident<$life:lifetime> of $dataset:ty {
+            $($(#[$attribute:meta])* $field:ident: $type:ty $(= $value:expr)?,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+        $vis struct $name<$life> {
+            $(
+                $(#[$attribute])*
+                #[schemars(extend("$field" = format!("{}/{}", <$dataset as $crate::release::rows::Dataset>::ID, stringify!($field))))]
+                pub $field: $type,
+            )*
+        }
+
+        impl<$life> $name<$life> {
+            /// The columns that it is read from.
+            pub const COLUMNS: &'static $crate::release::row::Columns = &{
+                let columns = $crate::release::row::Columns::NONE;
+                $(let columns = $crate::release::row::row!(@with columns, $life, $dataset, $field, $type $(, $value)?);)*
+                columns
+            };
+
+            /// Reads it from a record.
+            pub fn of(record: &$life $crate::release::rows::Record<'_, $dataset>) -> Self {
+                Self { $($field: $crate::release::row::row!(@read record, $life, $dataset, $field, $type $(, $value)?),)* }
+            }
+        }
+
+        impl<$life> $crate::release::row::Field<$life, $dataset> for $name<$life> {
+            const NESTED: Option<&'static $crate::release::row::Columns> = Some(Self::COLUMNS);
+
+            fn read(record: &$life $crate::release::rows::Record<'_, $dataset>, _: usize) -> Self {
+                Self::of(record)
+            }
+
+            fn is_null(record: &$crate::release::rows::Record<'_, $dataset>, _: usize) -> bool {
+                true $(&& $crate::release::row::row!(@null record, $life, $dataset, $field, $type $(, $value)?))*
+            }
+        }
+
+        impl<$life> $crate::release::row::Field<$life, $dataset> for Option<$name<$life>> {
+            const NESTED: Option<&'static $crate::release::row::Columns> = Some($name::COLUMNS);
+
+            fn read(record: &$life $crate::release::rows::Record<'_, $dataset>, place: usize) -> Self {
+                (!<Self as $crate::release::row::Field<$life, $dataset>>::is_null(record, place)).then(|| $name::of(record))
+            }
+
+            fn is_null(record: &$crate::release::rows::Record<'_, $dataset>, place: usize) -> bool {
+                <$name<$life> as $crate::release::row::Field<$life, $dataset>>::is_null(record, place)
+            }
+        }
+    };
+    (@with $columns:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty, $value:expr) => { $columns };
+    (@with $columns:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
+        $columns.with(stringify!($field), <$type as $crate::release::row::Field<$life, $dataset>>::NESTED)
+    };
+    (@read $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty, $value:expr) => { $value };
+    (@read $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
+        <$type as $crate::release::row::Field<$life, $dataset>>::read($record, $crate::release::row::row!(@place $life, $dataset, $field, $type))
+    };
+    (@null $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty, $value:expr) => { true };
+    (@null $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
+        <$type as $crate::release::row::Field<$life, $dataset>>::is_null($record, $crate::release::row::row!(@place $life, $dataset, $field, $type))
+    };
+    (@place $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
+        const {
+            match <$type as $crate::release::row::Field<$life, $dataset>>::NESTED {
+                Some(_) => 0,
+                None => $crate::release::rows::place::<$dataset>(stringify!($field)),
+            }
+        }
+    };
+}
+pub(crate) use row;
