@@ -283,8 +283,8 @@ impl<'a> Context<'a> {
         self.declarations.pipelines.get(pipeline_id).into_iter().flat_map(needed).all(|source| inputs.of_source(&source.source_id).next().is_some())
     }
 
-    /// The tables of a pipeline that this one builds on, made from the same snapshots by its own code, with the rows that pass validation; their findings
-    /// are told by its own build.
+    /// The tables of a pipeline that this one builds on, built from the same snapshots by that pipeline's code and reduced to the rows that pass
+    /// validation. That pipeline's own task reports their findings.
     /// In a build that is split they are those of the bucket; where none of their sources is split, they are made once for all buckets.
     ///
     /// # Errors
@@ -325,7 +325,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// A table without the rows that its own task sets aside.
+    /// A table without the rows that its own task quarantines.
     fn as_published(&self, table: Table, inputs: &Inputs) -> Result<Table> {
         let Table { dataset_id, partition, frame, issues } = table;
         let contract = self.declarations.contracts.get(&dataset_id).ok_or_else(|| Error::contract(format!("no contract of {dataset_id}")))?;

@@ -106,8 +106,8 @@ pub fn validate(
     Ok(expectations::judge(checked, expectations, &place, previous_rows, is_sample))
 }
 
-/// The rows of a table that are published if its totals allow it. A record of which a finding blocks is none of them: it is published only where an
-/// operator accepts the finding, which sets the record aside.
+/// The rows of a table that are published if its totals allow it. Records with a blocking finding are left out: if an operator accepts the finding, they are
+/// quarantined.
 ///
 /// # Errors
 /// Those of [`validate`].

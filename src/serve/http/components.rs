@@ -1,5 +1,5 @@
-//! The schemas of the interface's description: those of the types that answers are made of, and those that are written in the components file. What contracts
-//! say of a column stands there as `$column`, or as `$field` where the contract may not have it.
+//! The schemas of the OpenAPI document: those derived from the types of answers, and those written in the components file. `$column` refers to a column of a
+//! contract; `$field`, which derived schemas have, may also name a member that is no column.
 
 use std::sync::LazyLock;
 

@@ -28,6 +28,7 @@ const MAX_EXAMPLE: usize = 12_000;
 struct Guides;
 
 /// An operation of the document, by what pages say of it.
+#[derive(Clone, Copy)]
 struct Operation<'d> {
     method: &'d str,
     path: &'d str,
@@ -75,9 +76,12 @@ fn contents(visit: &Visit<'_>, wanted: &str) -> Vec<Value> {
     let tag = operations(document).find(|operation| operation.id() == "searchFilings").map(|operation| operation.of["tags"][0].clone());
     let stream = json!({"operationId": "guides/streams", "tags": [tag], "summary": "New filings over a WebSocket"});
     let stream = Operation { method: "ws", path: "/v1/stream", of: &stream };
-    let has = |text: &str| text.to_lowercase().contains(wanted);
-    let is_wanted =
-        |operation: &Operation<'_>| wanted.is_empty() || has(operation.path) || has(&operation.of.to_string()) || has(&members(document, operation));
+    let text_of = |operation: Operation<'_>| {
+        let text = format!("{}\n{}\n{}", operation.path, operation.of, members(document, &operation));
+        (operation.id().to_owned(), text.to_lowercase())
+    };
+    let searched = || visit.pages.searched.get_or_init(|| operations(document).chain([stream]).map(text_of).collect());
+    let is_wanted = |operation: &Operation<'_>| wanted.is_empty() || searched().get(operation.id()).is_some_and(|text| text.contains(wanted));
     let mut by_tag: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for operation in operations(document).chain([stream]).filter(is_wanted) {
         by_tag.entry(operation.tag().to_owned()).or_default().push(operation.shown());

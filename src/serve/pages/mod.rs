@@ -19,7 +19,8 @@ mod templates;
 mod visit;
 mod words;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -88,6 +89,8 @@ pub struct Pages {
     service: Arc<Service>,
     paths: Arc<Paths>,
     openapi: Arc<Later<serde_json::Value>>,
+    /// By operation, all that its documentation says, in lower case.
+    searched: OnceLock<BTreeMap<String, String>>,
     templates: Environment<'static>,
     forms: Forms,
     style: Arc<Document>,
@@ -108,6 +111,7 @@ impl Pages {
             style: document("text/css; charset=utf-8", include_str!("assets/pages.css")),
             script: document("text/javascript; charset=utf-8", include_str!("assets/pages.js")),
             openapi,
+            searched: OnceLock::new(),
             service,
             paths,
         })

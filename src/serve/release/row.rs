@@ -1,5 +1,5 @@
-//! Rows as structs: a struct that is declared with [`row!`] is the list of columns it needs, reads them from a record, serializes as the answer shows them, and
-//! has a JSON schema whose words are the contract's.
+//! Rows as structs. A struct declared with [`row!`] lists the columns to read, reads them from a record, serializes as the answer shows them, and has a JSON
+//! schema with the descriptions and values of the contract.
 
 use crate::answer::{Date, Decimal, Float};
 use crate::release::row_cells::{Cell, Texts};
@@ -8,7 +8,7 @@ use crate::release::rows::{Dataset, Record};
 /// The most columns of a dataset that a struct names.
 const MOST: usize = 96;
 
-/// Names of columns, collected while the program is compiled.
+/// Names of columns, collected at compile time.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
     names: [&'static str; MOST],
@@ -56,7 +56,7 @@ pub trait Field<'a, D>: Sized {
     /// Reads the field; `place` is that of its column.
     fn read(record: &'a Record<'_, D>, place: usize) -> Self;
 
-    /// Whether the row says nothing of it.
+    /// Whether the row has no value for it.
     fn is_null(record: &Record<'_, D>, place: usize) -> bool;
 }
 

@@ -139,8 +139,8 @@ impl Subject<'_> {
         }
         let mut named = place.and_then(|place| place.county_fips.clone());
         let parts = zcta.as_ref().map_or(&[][..], |zcta| self.sources.parts(zcta));
-        // GeoNames' county counts unless the tabulation area has no part in it. A post office may lie outside of the area, whose boxes others hold: which
-        // of the two is wrong is then not known.
+        // GeoNames' county is used unless the tabulation area has no part in it. A post office may lie outside the area where its box holders live, so that
+        // neither source is known to be wrong.
         let contradicted = named.take_if(|fips| zcta.as_ref().is_some_and(|zcta| !self.sources.may_touch(zcta, fips)));
         let is_land_certain = contradicted.is_none() || (zcta_match == "same_code" && !self.is_post_office());
         let by_land = primary(parts, &zcta_match).filter(|_| !is_military && named.is_none() && is_land_certain).map(|part| part.fips.clone());
@@ -232,7 +232,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether the code is one of boxes, or of a single recipient.
+    /// Whether the code serves post office boxes or a single recipient.
     fn is_post_office(&self) -> bool {
         let raw = self.crosswalk.and_then(|crosswalk| crosswalk.zip_type.as_ref());
         raw.and_then(|raw| self.settings.zip_type.get(raw)).is_some_and(|known| known == "po_box_or_unique")
@@ -310,7 +310,7 @@ impl Subject<'_> {
             counties.push(ZipCounty { zip: zip.code.clone(), county_fips: part.fips.clone(), county_name: name, share, basis: "land_area", pointers });
         }
         let named = zip.county.as_ref().filter(|_| zip.is_county_named).map(|(fips, _)| fips);
-        // Where the sources contradict one another and neither is believed, both have their say.
+        // If the sources contradict each other and neither decides the county, both counties are listed.
         let named = named.or_else(|| zip.contradicted.as_ref().filter(|_| zip.county.is_none()));
         if let Some(fips) = named.filter(|fips| !parts.iter().any(|part| part.fips == **fips)) {
             let pointers = named_pointers(&own, self.sources.county_names.get(fips), parts);

@@ -102,7 +102,7 @@ impl Sources {
         self.parts.get(zcta).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a tabulation area has a part in a county, or nothing is known of its parts.
+    /// Whether a tabulation area may lie in a county: it has a part there, or its parts are unknown.
     pub(super) fn may_touch(&self, zcta: &str, fips: &str) -> bool {
         let parts = self.parts(zcta);
         let is_region = || self.regions.get(zcta).is_some_and(|(region, is_split)| region == fips || (*is_split && region[..2] == fips[..2]));
