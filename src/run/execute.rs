@@ -4,19 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::build::{QUARANTINE, caught, judged_against};
-use super::by_hand::{withdrawn_in, word_on};
-use super::exit_code::ExitCode;
-use super::findings;
-use super::made_with::declared_texts;
-use super::plan::{plan, today};
-use super::planned::{Plan, PlannedTask, TaskState};
-use super::report::{RunReport, TaskReport};
-use super::stage::build_and_stage;
-use super::standing::{is_not_renewed, not_renewed_since, unrenewed_by};
-use super::upstream::{OtherTasks, upstream_of};
-use super::work_units::BuiltTask;
-use super::{RunSettings, SharedObserver, words};
+use crate::building::build::{caught, judged_against};
+use crate::building::stage::build_and_stage;
+use crate::building::units::BuiltTask;
+use crate::building::words;
+use crate::fetching::by_hand::{withdrawn_in, word_on};
+use crate::observer::SharedObserver;
+use crate::planning::made_with::declared_texts;
+use crate::planning::plan::plan;
+use crate::planning::upstream::{OtherTasks, upstream_of};
+use crate::reporting::findings;
+use crate::reporting::plan::{Plan, PlannedTask, TaskState};
+use crate::reporting::report::{ExitCode, RunReport, TaskReport, new_run_id};
+use crate::settings::{QUARANTINE, RunSettings};
+use crate::standing::tasks::{is_not_renewed, not_renewed_since, unrenewed_by};
 use pubdata_build::publish::{self, Contribution, Outcome, StagedBuild, Told};
 use pubdata_build::validate::is_above_warning_level;
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -47,7 +48,7 @@ pub async fn run(settings: &RunSettings, observer: &SharedObserver) -> Result<Ru
 }
 
 /// Writes down what came of a run.
-pub(super) async fn written_down(settings: &RunSettings, run_id: &str, started_at: jiff::Timestamp, mut result: Result<RunReport>) -> Result<RunReport> {
+pub(crate) async fn written_down(settings: &RunSettings, run_id: &str, started_at: jiff::Timestamp, mut result: Result<RunReport>) -> Result<RunReport> {
     if let Ok(report) = &mut result
         && let Err(error) = note_unrenewed(settings, report).await
     {
@@ -130,10 +131,10 @@ async fn failed_entry(settings: &RunSettings, run_id: &str, started_at: jiff::Ti
 }
 
 /// How the build of a task comes about: here, or from what other machines have made of it.
-pub(super) type BuildTask<'b> = &'b dyn Fn(&PlannedTask, &TaskEntry) -> Result<BuiltTask>;
+pub(crate) type BuildTask<'b> = &'b dyn Fn(&PlannedTask, &TaskEntry) -> Result<BuiltTask>;
 
 /// Does what a plan says, and publishes what comes of it.
-pub(super) async fn carry_out(
+pub(crate) async fn carry_out(
     settings: &RunSettings,
     plan: &Plan,
     build: BuildTask<'_>,
@@ -190,19 +191,12 @@ async fn tell_what_is_late(settings: &RunSettings, release_id: &ReleaseId, plan:
         }
     }
     for report in reports {
-        report.late_since = report.late_since.or_else(|| manifest.late_since(&report.task_id, today(settings)));
+        report.late_since = report.late_since.or_else(|| manifest.late_since(&report.task_id, settings.today()));
     }
     Ok(())
 }
 
-pub(super) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
-    let mut bytes = [0; 3];
-    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
-    let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")))
-}
-
-pub(super) fn exit_code(reports: &[TaskReport]) -> ExitCode {
+pub(crate) fn exit_code(reports: &[TaskReport]) -> ExitCode {
     let code = |report: &TaskReport| match report.outcome {
         "blocked" => ExitCode::Blocked,
         "missing" if report.is_optional => ExitCode::Ok,

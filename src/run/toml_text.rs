@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Returns a text as a basic string.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {
@@ -25,7 +25,7 @@ pub(super) fn quoted(text: &str) -> String {
 pub mod fuzzing {
     /// Returns a text as a basic string.
     pub fn quoted(text: &str) -> String {
-        super::quoted(text)
+        crate::toml_text::quoted(text)
     }
 }
 

@@ -1,13 +1,16 @@
 //! What answers are made of beside structs: values that are written in a form of their own, each with its JSON schema.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::ser::{Error as _, Serialize, Serializer};
+use serde::Serialize;
+use serde::ser::{Error as _, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::Json;
+use crate::json::{Json, Trim};
 use pubdata_core::contract::Day;
+use pubdata_core::ids::Digest;
 
 /// A day, as days since 1970-01-01; written `YYYY-MM-DD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +32,25 @@ pub struct Decimal {
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         as_written(serializer, |json| json.wide_decimal(self.units, self.scale))
+    }
+}
+
+/// An exact decimal number with all of its decimals: `units` of 10^-`scale`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fixed {
+    pub units: i64,
+    pub scale: u8,
+}
+
+impl Serialize for Fixed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Of so few digits the shortest form has one decimal, which may be zero.
+        const MOST: u64 = 1_000_000_000_000_000;
+        match self.scale {
+            0 => serializer.serialize_i64(self.units),
+            1 if self.units.unsigned_abs() < MOST => serializer.serialize_f64(self.units as f64 / 10.0),
+            _ => as_written(serializer, |json| json.decimal(self.units, self.scale, Trim::Keep)),
+        }
     }
 }
 
@@ -71,8 +93,11 @@ macro_rules! schemas {
 schemas! {
     Date, "Date": {"type": "string", "format": "date"};
     Decimal, "Decimal": {"type": "number"};
+    Fixed, "Fixed": {"type": "number"};
     Float, "Float": {"type": "number"};
     Instant<'_>, "Instant": {"type": "string"};
+    Sha256, "Sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"};
+    ColumnValue<'_>, "ColumnValue": {"type": ["string", "number", "boolean", "array", "null"], "items": {"type": "string"}};
 }
 
 /// An instant (RFC 3339, in UTC), written to the second.
@@ -85,5 +110,124 @@ impl Serialize for Instant<'_> {
             Some((seconds, _)) => serializer.collect_str(&format_args!("{seconds}Z")),
             None => serializer.serialize_str(self.0),
         }
+    }
+}
+
+/// A SHA-256 digest, in hexadecimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Sha256(pub Digest);
+
+/// A value of a column of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ColumnValue<'a>(pub &'a serde_json::Value);
+
+/// The JSON text of a `T`, which is written as it is.
+#[derive(Debug, Clone)]
+pub struct Text<'a, T> {
+    text: Cow<'a, str>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Text<'_, T> {
+    /// What is written, which must be a `T`.
+    pub fn written(write: impl FnOnce(&mut Json)) -> Self {
+        let mut json = Json::new();
+        write(&mut json);
+        Self { text: String::from_utf8(json.into_bytes()).expect("the writer makes UTF-8").into(), of: PhantomData }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<T: Serialize> Text<'_, T> {
+    pub fn of(value: &T) -> Self {
+        Self::written(|json| json.value(value))
+    }
+}
+
+impl<'a, T> Text<'a, T> {
+    /// Of a text that was made before.
+    pub fn made(text: &'a str) -> Self {
+        Self { text: text.into(), of: PhantomData }
+    }
+}
+
+impl<T> Serialize for Text<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // `RawValue` would be read through first.
+        serializer.serialize_bytes(self.text.as_bytes())
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Text<'_, T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// An object whose members' names are data, in this order.
+#[derive(Debug, Clone)]
+pub struct Members<K, V>(pub Vec<(K, V)>);
+
+impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl<K, V: JsonSchema> JsonSchema for Members<K, V> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("MembersOf{}", V::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object", "additionalProperties": generator.subschema_for::<V>()})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fixed, Instant, Text};
+    use crate::json::{Json, Trim};
+
+    #[test]
+    fn instants_are_written_to_the_second() {
+        for text in ["2026-01-15T12:00:00.531358399Z", "2026-01-15T12:00:00Z"] {
+            assert_eq!(serde_json::to_string(&Instant(text)).unwrap(), "\"2026-01-15T12:00:00Z\"");
+        }
+    }
+
+    #[test]
+    fn fixed_numbers_have_all_of_their_decimals() {
+        let mut units = vec![0, 1, -1, 10, -5, 455, 450, i64::MAX, i64::MIN];
+        units.extend((1..19).flat_map(|digits| [10i64.pow(digits) - 1, 10i64.pow(digits), -10i64.pow(digits) - 1]));
+        for (units, scale) in units.into_iter().flat_map(|units| [0, 1, 3].map(|scale| (units, scale))) {
+            let mut expected = Json::default();
+            expected.decimal(units, scale, Trim::Keep);
+            assert_eq!(Text::of(&Fixed { units, scale }).as_str().as_bytes(), expected.into_bytes());
+        }
+    }
+
+    #[test]
+    fn text_is_written_as_it_is() {
+        assert_eq!(Text::of(&[Text::<()>::made("{\"a\": 1.50}"), Text::made("null")]).as_str(), "[{\"a\": 1.50},null]");
     }
 }

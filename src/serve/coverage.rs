@@ -2,9 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::answer::Instant;
 use crate::business::datasets::Entity;
 use crate::business::table::Businesses;
-use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
+use crate::described::{Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date, tasks_of, verdict};
+use crate::geo::estimates::write_vintage;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -14,11 +20,11 @@ use crate::http::problem::Result;
 use crate::json::Json;
 use crate::license::datasets::LICENSES;
 use crate::license::table::Licenses;
-use crate::meaning::write_words;
+use crate::meaning::{KnownWords, known_words};
 use crate::permit::datasets::PERMITS;
 use crate::permit::table::Permits;
 use crate::place::reach::{self, Population, Reaches};
-use crate::release::freshness::DatasetState;
+use crate::release::freshness::{DatasetState, Freshness};
 use crate::release::loaded::Release;
 use crate::release::rows::Dataset;
 use crate::sec::members::Members;
@@ -39,7 +45,7 @@ pub const GEOGRAPHIC: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("CoverageReport"),
+    data: Data::of::<CoverageReport<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(geographic),
 };
@@ -52,49 +58,148 @@ pub const ALL: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("CoverageReport"),
+    data: Data::of::<CoverageReport<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(all),
 };
 
+#[derive(Serialize, JsonSchema)]
+struct CoverageReport<'a> {
+    /// The datasets of the release: all, or those of the family that the path names.
+    datasets: Vec<DatasetCoverage<'a>>,
+    /// Datasets of the release's families of which it has no records.
+    without_records: Vec<WithoutRecords<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CoverageReportWithoutRecord")]
+struct WithoutRecords<'a> {
+    /// Identifier of the dataset.
+    dataset_id: &'a str,
+    /// Name of the dataset.
+    title: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DatasetCoverage<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// Name of the dataset; null if this server has no contract for it.
+    title: Option<&'a str>,
+    /// Meaning of one row; null if this server has no contract for the dataset.
+    grain: Option<&'a str>,
+    #[serde(flatten)]
+    origin: Origin,
+    /// Version of the contract that the release was made with.
+    schema_version: &'a str,
+    /// True if the release was built from sample files instead of the publishers' complete files.
+    is_sample: bool,
+    /// Survey vintages in the dataset, oldest first; empty for datasets that are not survey estimates.
+    #[schemars(with = "Vec<&str>", extend("items" = {"$ref": "#/components/schemas/Vintage"}))]
+    vintages: Box<RawValue>,
+    /// Kinds of area in the dataset, counted in the newest vintage; empty for datasets that are not about areas.
+    geography_types: Vec<AreaCount>,
+    #[serde(flatten)]
+    counts: Counts<'a>,
+    /// What each list of permits or of licenses, each registry of businesses, and of `tax.state` each state, holds and lacks; empty for other datasets.
+    #[schemars(with = "Vec<&str>", extend("items" = {"$ref": "#/components/schemas/DatasetCoverageList"}))]
+    lists: Box<RawValue>,
+    /// Areas and people that the whole dataset reaches.
+    #[schemars(with = "serde_json::Value", extend("$ref" = "#/components/schemas/Reach"))]
+    reach: Box<RawValue>,
+    /// Builds whose layout was seen in records of the publisher, and builds whose layout is known from documentation alone, with the people in their areas.
+    #[schemars(with = "serde_json::Value", extend("$ref" = "#/components/schemas/DatasetCoverageReachByLayout"))]
+    reach_by_layout: Box<RawValue>,
+    /// Publishers' labels of the files that the dataset was built from.
+    source_versions: Vec<SourceVersion<'a>>,
+    /// What became of the rows of each source of the builds that made the dataset; each adds up to `read`. Sources that are not read row by row are left out.
+    source_rows: Vec<RowsOfSource<'a>>,
+    /// What is known of the publisher's words in each coded column of each build; empty for datasets without such columns, and of builds of earlier versions.
+    words: Vec<KnownWords<'a>>,
+    /// What needs attention about the sources of the builds, until a person has: `new_column` (the publisher added one, and nothing of it is published),
+    /// `empty_column`, `column_turned_empty`, `file_missing` (one of several files did not come: the one of before stays in use, or there is none),
+    /// `optional_file_missing`, `unconfirmed_layout` (known from documentation alone), `unknown_words` (more of a column's texts have no known meaning than the
+    /// list's declaration allows), `meaning_lost` (so many that answers say so).
+    findings: Vec<SourceFinding<'a>>,
+    /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
+    source_date: Option<String>,
+    /// Time at which the release was published, RFC 3339 UTC.
+    published_at: Instant<'a>,
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
+    validation_status: &'static str,
+    /// True when the last try to renew a part failed and its last good build is served.
+    is_stale: bool,
+    /// Known limits of the dataset, in words.
+    not_covered: &'a [String],
+    /// Parts of the dataset that are built on their own, such as a vintage or a city.
+    partitions: Vec<Partition<'a>>,
+    /// Registrants of the archive of facts by what became of them; only for that archive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BTreeMap<&str, u64>")]
+    outcomes: Option<BTreeMap<&'a str, u64>>,
+    /// Age of the dataset's newest source file against the publisher's cadence.
+    freshness: Freshness,
+    /// What needs attention, the worst of it.
+    state: DatasetState,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetCoverageGeographyType")]
+struct AreaCount {
+    /// Kind of area: `zcta` or `county`.
+    geography_type: &'static str,
+    /// Number of areas of the kind.
+    count: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetCoverageSourceVersion")]
+struct SourceVersion<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// The publisher's own label of the file, such as `2019-2023`.
+    source_version: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetCoverageSourceRow")]
+struct RowsOfSource<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// Number of rows read from the source's files, without those that the declaration ignores.
+    read: u64,
+    /// Rows that a published record begins with.
+    records: u64,
+    /// Rows that say more about a record which begins with another row.
+    merged: u64,
+    /// Number of rows that are not published because they break a rule.
+    quarantined: u64,
+    /// Rows of which nothing is published, by reason: `replaced`, `repeated`, `unused`, or the code of a finding.
+    left_out: BTreeMap<String, u64>,
+}
+
 /// Answers `GET /v1/coverage`: every dataset.
 pub fn all(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    write_coverage(call, json, |_| true);
+    json.value(&covered(call, |_| true));
     Ok(Meta::default())
 }
 
 /// Answers `GET geo-demographics/coverage`: the datasets of this family.
 pub fn geographic(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    write_coverage(call, json, |dataset_id| dataset_id.starts_with("geo."));
+    json.value(&covered(call, |dataset_id| dataset_id.starts_with("geo.")));
     let mut meta = Meta::default();
     crate::geo::notices::add_zcta_notice(&mut meta);
     Ok(meta)
 }
 
-fn write_coverage(call: &Call<'_>, json: &mut Json, is_wanted: impl Fn(&str) -> bool) {
-    let release = call.release;
-    let freshness = release.freshness(call.today());
-    json.object(|json| {
-        json.key("datasets").array(|json| {
-            for (dataset_id, dataset) in release.manifest.datasets.iter().filter(|(id, _)| is_wanted(id)) {
-                let contract = call.contracts().get(dataset_id);
-                json.object(|json| {
-                    json.key("dataset_id").text(dataset_id);
-                    write_dataset(json, call, dataset_id, dataset, contract);
-                    json.key("freshness").text(freshness.of(dataset_id).name());
-                    json.key("state").text(DatasetState::of(&release.manifest, dataset, call.today()).name());
-                });
-            }
-        });
-        json.key("without_records").array(|json| {
-            for contract in without_records(call).filter(|contract| is_wanted(&contract.dataset_id)) {
-                json.object(|json| {
-                    json.key("dataset_id").text(&contract.dataset_id);
-                    json.key("title").text(&contract.title);
-                });
-            }
-        });
-    });
+fn covered<'a>(call: &'a Call<'_>, is_wanted: impl Fn(&str) -> bool) -> CoverageReport<'a> {
+    let datasets = call.release.manifest.datasets.iter().filter(|(id, _)| is_wanted(id));
+    let without_records = without_records(call).filter(|contract| is_wanted(&contract.dataset_id));
+    CoverageReport {
+        datasets: datasets.map(|(dataset_id, dataset)| DatasetCoverage::of(call, dataset_id, dataset)).collect(),
+        without_records: without_records.map(|contract| WithoutRecords { dataset_id: &contract.dataset_id, title: &contract.title }).collect(),
+    }
 }
 
 /// The datasets of the release's families of which it has no records.
@@ -105,40 +210,54 @@ fn without_records<'a>(call: &Call<'a>) -> impl Iterator<Item = &'a Contract> {
     call.contracts().values().filter(move |contract| !datasets.contains_key(&contract.dataset_id) && families.contains(&family(&contract.dataset_id)))
 }
 
-fn write_dataset(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry, contract: Option<&Contract>) {
-    let (release, manifest) = (call.release, &call.release.manifest);
-    let tasks = tasks_of(manifest, dataset);
-    json.key("title").optional_text(contract.map(|contract| contract.title.as_str()));
-    json.key("grain").optional_text(contract.map(|contract| contract.grain.as_str()));
-    Origin::of(&tasks).write(json);
-    json.key("schema_version").text(&dataset.schema_version);
-    json.key("is_sample").flag(manifest.is_sample);
-    let years: BTreeSet<i32> = dataset.parts.iter().filter_map(|part| part.partition.get("vintage_year")?.parse().ok()).collect();
-    json.key("vintages").array(|json| years.iter().for_each(|&year| crate::geo::estimates::write_vintage(json, year)));
-    write_geography_types(json, &Geo::of(release), dataset_id);
-    write_counts(json, manifest, dataset_id);
-    write_lists(json, call, dataset_id, dataset);
-    let states = whole_states(release, dataset_id);
-    json.key("reach");
-    Population::of(release).write(json, &states.unwrap_or_else(|| reach::areas(tasks.iter().copied())));
-    Population::of(release).write_by_layout(json.key("reach_by_layout"), &tasks);
-    write_sources(json, &tasks);
-    write_source_rows(json, &tasks);
-    write_words(json, manifest, dataset_id, dataset);
-    write_findings(json, call, &tasks);
-    json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-    json.key("published_at").instant(&manifest.published_at);
-    json.key("validation_status").text(verdict(dataset));
-    json.key("is_stale").flag(tasks.iter().any(|task| task.is_stale));
-    json.key("not_covered").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
-    write_partitions(json, call, dataset);
-    if dataset_id == Members::DATASET_ID {
-        json.key("outcomes").value(&SecTables::of(release).members.outcomes());
+impl<'a> DatasetCoverage<'a> {
+    fn of(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+        let (release, manifest) = (call.release, &call.release.manifest);
+        let contract = call.contracts().get(dataset_id);
+        let tasks = tasks_of(manifest, dataset);
+        let years: BTreeSet<i32> = dataset.parts.iter().filter_map(|part| part.partition.get("vintage_year")?.parse().ok()).collect();
+        let states = whole_states(release, dataset_id);
+        let areas = states.unwrap_or_else(|| reach::areas(tasks.iter().copied()));
+        Self {
+            dataset_id,
+            title: contract.map(|contract| contract.title.as_str()),
+            grain: contract.map(|contract| contract.grain.as_str()),
+            origin: Origin::of(&tasks),
+            schema_version: &dataset.schema_version,
+            is_sample: manifest.is_sample,
+            vintages: written(|json| json.array(|json| years.iter().for_each(|&year| write_vintage(json, year)))),
+            geography_types: area_counts(&Geo::of(release), dataset_id),
+            counts: Counts::of(manifest, dataset_id),
+            lists: written(|json| write_lists(json, call, dataset_id, dataset)),
+            reach: written(|json| Population::of(release).write(json, &areas)),
+            reach_by_layout: written(|json| Population::of(release).write_by_layout(json, &tasks)),
+            source_versions: source_versions(&tasks),
+            source_rows: source_rows(&tasks),
+            words: known_words(manifest, dataset_id, dataset),
+            findings: findings(call, &tasks),
+            source_date: newest_date(manifest, &dataset.parts),
+            published_at: Instant(&manifest.published_at),
+            validation_status: verdict(dataset),
+            is_stale: tasks.iter().any(|task| task.is_stale),
+            not_covered: contract.map(|contract| contract.not_covered.as_slice()).unwrap_or_default(),
+            partitions: described_partitions(call, dataset),
+            outcomes: (dataset_id == Members::DATASET_ID).then(|| SecTables::of(release).members.outcomes()),
+            freshness: release.freshness(call.today()).of(dataset_id),
+            state: DatasetState::of(manifest, dataset, call.today()),
+        }
     }
 }
 
+/// What families write themselves.
+fn written(write: impl FnOnce(&mut Json)) -> Box<RawValue> {
+    let mut json = Json::default();
+    write(&mut json);
+    let text = String::from_utf8(json.into_bytes()).expect("JSON is text");
+    RawValue::from_string(text).expect("one value was written")
+}
+
 /// Kinds of areas of a dataset and how many there are, in the newest vintage where there are several.
-fn write_geography_types(json: &mut Json, geo: &Geo<'_>, dataset_id: &str) {
+fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
     let counted = match dataset_id {
         "geo.zcta_metric" => geo.zcta_metrics.last().map(|table| ("zcta", table.areas())),
         "geo.county_metric" => geo.county_metrics.last().map(|table| ("county", table.areas())),
@@ -146,21 +265,14 @@ fn write_geography_types(json: &mut Json, geo: &Geo<'_>, dataset_id: &str) {
         "geo.county" => geo.counties.map(|places| ("county", places.codes.len())),
         _ => None,
     };
-    json.key("geography_types").array(|json| {
-        if let Some((geography_type, count)) = counted {
-            json.object(|json| {
-                json.key("geography_type").text(geography_type);
-                json.key("count").count(count as u64);
-            });
-        }
-    });
+    counted.into_iter().map(|(geography_type, count)| AreaCount { geography_type, count }).collect()
 }
 
 /// What each list of a dataset holds and lacks, and whom it reaches, where lists differ in that.
 fn write_lists(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry) {
     let release = call.release;
     let reaches = Reaches { release, dataset, today: call.today() };
-    json.key("lists").array(|json| match dataset_id {
+    json.array(|json| match dataset_id {
         PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &reaches)),
         Entity::ID => release.table::<Businesses>().into_iter().for_each(|businesses| businesses.write_lists(json, &reaches)),
         LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &reaches)),
@@ -174,35 +286,19 @@ fn whole_states<'a>(release: &'a Release, dataset_id: &str) -> Option<BTreeSet<&
     (dataset_id == STATES).then(|| TaxTables::of(release).whole_states().collect())
 }
 
-fn write_sources(json: &mut Json, tasks: &[&TaskEntry]) {
+fn source_versions<'a>(tasks: &[&'a TaskEntry]) -> Vec<SourceVersion<'a>> {
     let versions: BTreeSet<(&str, &str)> =
         tasks.iter().flat_map(|task| &task.inputs).map(|input| (input.source_id.as_str(), input.source_version.as_str())).collect();
-    json.key("source_versions").array(|json| {
-        for (source_id, source_version) in versions {
-            json.object(|json| {
-                json.key("source_id").text(source_id);
-                json.key("source_version").text(source_version);
-            });
-        }
-    });
+    versions.into_iter().map(|(source_id, source_version)| SourceVersion { source_id, source_version }).collect()
 }
 
 /// What became of the rows of each source, over the builds of a dataset.
-fn write_source_rows(json: &mut Json, tasks: &[&TaskEntry]) {
+fn source_rows<'a>(tasks: &[&'a TaskEntry]) -> Vec<RowsOfSource<'a>> {
     let mut by_source: BTreeMap<&str, SourceRows> = BTreeMap::new();
     for (source_id, rows) in tasks.iter().flat_map(|task| &task.source_rows) {
         by_source.entry(source_id).or_default().add(rows);
     }
-    json.key("source_rows").array(|json| {
-        for (source_id, rows) in by_source {
-            json.object(|json| {
-                json.key("source_id").text(source_id);
-                json.key("read").count(rows.read);
-                json.key("records").count(rows.records);
-                json.key("merged").count(rows.merged);
-                json.key("quarantined").count(rows.quarantined);
-                json.key("left_out").value(&rows.left_out);
-            });
-        }
-    });
+    let of_source =
+        |(source_id, SourceRows { read, records, merged, quarantined, left_out })| RowsOfSource { source_id, read, records, merged, quarantined, left_out };
+    by_source.into_iter().map(of_source).collect()
 }

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer;
 use crate::http::endpoint::Call;
 use crate::http::meta::SAMPLE_RELEASE;
-use crate::json::Json;
 use crate::release::bucketed::BUCKET;
 use crate::release::freshness::source_date;
 use pubdata_core::contract::Contract;
@@ -14,10 +18,14 @@ use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
 const VINTAGE_YEAR: &str = "vintage_year";
 const YEARS_OF_SURVEY: i32 = 5;
 
-/// Whose data a dataset's are; those of several sources joined with `; `.
+// Whose data a dataset's are.
+#[derive(Serialize, JsonSchema)]
 pub struct Origin {
+    /// Publisher of the source files; several are joined with `; `.
     pub publisher: String,
+    /// Licence of the source files; several are joined with `; `.
     pub licence: String,
+    /// URL of the publisher's page about the source; several are joined with `; `.
     pub homepage: String,
 }
 
@@ -31,12 +39,6 @@ impl Origin {
     /// Each of the publishers or homepages by itself.
     pub fn each(joined: &str) -> BTreeSet<&str> {
         joined.split("; ").filter(|one| !one.is_empty()).collect()
-    }
-
-    pub fn write(&self, json: &mut Json) {
-        json.key("publisher").text(&self.publisher);
-        json.key("licence").text(&self.licence);
-        json.key("homepage").text(&self.homepage);
     }
 
     /// What to write beside what is made of the data.
@@ -96,31 +98,51 @@ pub fn verdict(dataset: &DatasetEntry) -> &'static str {
     if has_warnings { "passed_with_warnings" } else { "passed" }
 }
 
-/// Rows of a dataset, and what validation said of them.
-pub fn write_counts(json: &mut Json, manifest: &Manifest, dataset_id: &str) {
-    let quarantined = manifest.quarantined(dataset_id);
-    let mut warnings: BTreeMap<&str, u64> = BTreeMap::new();
-    for (code, count) in manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).flat_map(|part| &part.report.warnings) {
-        *warnings.entry(code).or_default() += count;
+// Rows of a dataset, and what validation said of them.
+#[derive(Serialize, JsonSchema)]
+pub struct Counts<'a> {
+    /// Number of records in the dataset.
+    rows: u64,
+    /// Number of records that broke a rule and are not published with the dataset.
+    quarantined_rows: u64,
+    /// Records set aside, by rule.
+    quarantined: BTreeMap<String, u64>,
+    /// Records published with a warning, by code.
+    warnings: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Counts<'a> {
+    pub fn of(manifest: &'a Manifest, dataset_id: &str) -> Self {
+        let quarantined = manifest.quarantined(dataset_id);
+        let mut warnings: BTreeMap<&str, u64> = BTreeMap::new();
+        for (code, count) in manifest.datasets.get(dataset_id).into_iter().flat_map(|dataset| &dataset.parts).flat_map(|part| &part.report.warnings) {
+            *warnings.entry(code).or_default() += count;
+        }
+        Self { rows: manifest.rows(dataset_id), quarantined_rows: quarantined.values().sum(), quarantined, warnings }
     }
-    json.key("rows").count(manifest.rows(dataset_id));
-    json.key("quarantined_rows").count(quarantined.values().sum());
-    json.key("quarantined").value(&quarantined);
-    json.key("warnings").value(&warnings);
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct SourceFinding<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// Stable code of the finding, such as `new_column`.
+    code: &'a str,
+    /// What was found in the source, in words.
+    detail: String,
 }
 
 /// What is to be seen to about the sources of a dataset, each once.
-pub fn write_findings(json: &mut Json, call: &Call<'_>, tasks: &[&TaskEntry]) {
+pub fn findings<'a>(call: &Call<'_>, tasks: &[&'a TaskEntry]) -> Vec<SourceFinding<'a>> {
     let findings: BTreeSet<_> = tasks.iter().flat_map(|task| &task.findings).collect();
-    json.key("findings").array(|json| {
-        for finding in findings {
-            json.object(|json| {
-                json.key("source_id").text(&finding.source_id);
-                json.key("code").text(&finding.code);
-                json.key("detail").text(&call.service.told(&finding.detail));
-            });
-        }
-    });
+    let told =
+        findings.into_iter().map(|finding| SourceFinding { source_id: &finding.source_id, code: &finding.code, detail: call.service.told(&finding.detail) });
+    told.collect()
+}
+
+/// What validation said of totals that did not block, of all parts, each once.
+pub fn notes<'a>(call: &Call<'_>, parts: impl IntoIterator<Item = &'a Part>) -> BTreeSet<String> {
+    parts.into_iter().flat_map(|part| &part.report.notes).map(|note| call.service.told(note)).collect()
 }
 
 /// The day on which a release was published.
@@ -144,43 +166,78 @@ fn partitions(dataset: &DatasetEntry) -> BTreeMap<BTreeMap<&str, &str>, Vec<&Par
     partitions
 }
 
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetPartition")]
+pub struct Partition<'a> {
+    /// Column and value that all rows of the partition share; empty if the dataset has one partition.
+    partition: BTreeMap<&'a str, &'a str>,
+    /// Number of records in the partition.
+    rows: u64,
+    /// Number of records of the partition that broke a rule and are not published with the dataset.
+    quarantined_rows: u64,
+    /// Date of the partition's newest source file, YYYY-MM-DD; null if no file has a date.
+    source_date: Option<String>,
+    /// Time of the partition's newest build, RFC 3339 UTC; null if the release does not describe it.
+    built_at: Option<&'a str>,
+    /// What the layout of the sources is known from: a file of the publisher, or documents only; null for builds that do not say.
+    #[schemars(extend("enum" = ["file", "documented", "confirmed", null]))]
+    layout_evidence: Option<String>,
+    /// What the layout of each source is known from, and when that was last seen.
+    evidence: Vec<Evidence<'a>>,
+    /// The day since which the publisher's next edition is late by its calendar; null on time, where no calendar is known, and of partitions that are not the newest.
+    #[schemars(with = "Option<answer::Date>")]
+    late_since: Option<Date>,
+    /// True if the last attempt to renew the partition failed and its last good build is served.
+    is_stale: bool,
+    /// Why the renewal failed; null if it did not.
+    stale_reason: Option<String>,
+    /// Findings about totals that did not block the build.
+    #[schemars(with = "Vec<String>")]
+    notes: BTreeSet<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetPartitionEvidence")]
+struct Evidence<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// What the layout is known from: a `file` of the publisher, an `excerpt` of its records, or `documented` in its documentation only.
+    #[schemars(with = "&str", extend("enum" = ["file", "excerpt", "documented"]))]
+    kind: Option<String>,
+    /// Month in which the layout was seen, such as 2026-02.
+    seen: &'a str,
+}
+
 /// A dataset's folders: how much is in each, how fresh it is, and what it was made from.
-pub fn write_partitions(json: &mut Json, call: &Call<'_>, dataset: &DatasetEntry) {
-    json.key("partitions").array(|json| partitions(dataset).iter().for_each(|(partition, parts)| write_partition(json, call, partition, parts)));
+pub fn described_partitions<'a>(call: &'a Call<'_>, dataset: &'a DatasetEntry) -> Vec<Partition<'a>> {
+    partitions(dataset).into_iter().map(|(partition, parts)| Partition::of(call, partition, &parts)).collect()
 }
 
-fn write_partition(json: &mut Json, call: &Call<'_>, partition: &BTreeMap<&str, &str>, parts: &[&Part]) {
-    let (release, today) = (call.release, call.today());
-    let tasks: BTreeMap<&str, &TaskEntry> =
-        parts.iter().filter_map(|part| release.manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
-    let notes: BTreeSet<String> = parts.iter().flat_map(|part| &part.report.notes).map(|note| call.service.told(note)).collect();
-    json.object(|json| {
-        json.key("partition").value(partition);
-        json.key("rows").count(parts.iter().map(|part| part.rows).sum());
-        json.key("quarantined_rows").count(parts.iter().flat_map(|part| part.report.quarantined.values()).sum());
-        json.key("source_date").optional_text(newest_date(&release.manifest, parts.iter().copied()).as_deref());
-        json.key("built_at").optional_text(tasks.values().map(|task| task.built_at.as_str()).max());
-        json.key("layout_evidence").optional_text(layout_evidence(&tasks).as_deref());
-        json.key("evidence").array(|json| {
-            for (source_id, evidence) in tasks.values().flat_map(|task| &task.evidence).collect::<BTreeMap<_, _>>() {
-                json.object(|json| {
-                    json.key("source_id").text(source_id);
-                    json.key("kind").value(&evidence.kind);
-                    json.key("seen").text(&evidence.seen);
-                });
-            }
-        });
-        let late_since = tasks.keys().filter_map(|task_id| release.manifest.late_since(task_id, today)).min();
-        json.key("late_since").optional_text(late_since.map(|day| day.to_string()).as_deref());
-        json.key("is_stale").flag(tasks.values().any(|task| task.is_stale));
+impl<'a> Partition<'a> {
+    fn of(call: &'a Call<'_>, partition: BTreeMap<&'a str, &'a str>, parts: &[&'a Part]) -> Self {
+        let manifest = &call.release.manifest;
+        let tasks: BTreeMap<&str, &TaskEntry> =
+            parts.iter().filter_map(|part| manifest.tasks.get_key_value(&part.task_id)).map(|(id, task)| (id.as_str(), task)).collect();
+        let evidence: BTreeMap<&String, _> = tasks.values().flat_map(|task| &task.evidence).collect();
         let stale_reason = tasks.values().find_map(|task| task.stale_reason.as_deref());
-        json.key("stale_reason").optional_text(stale_reason.map(|reason| call.service.told(reason)).as_deref());
-        json.key("notes").texts(notes.iter().map(String::as_str));
-    });
+        Self {
+            partition,
+            rows: parts.iter().map(|part| part.rows).sum(),
+            quarantined_rows: parts.iter().flat_map(|part| part.report.quarantined.values()).sum(),
+            source_date: newest_date(manifest, parts.iter().copied()),
+            built_at: tasks.values().map(|task| task.built_at.as_str()).max(),
+            // The weakest where builds differ: `documented` comes before `file`.
+            layout_evidence: tasks.values().filter_map(|task| word(task.layout_evidence)).min(),
+            evidence: evidence.into_iter().map(|(source_id, evidence)| Evidence { source_id, kind: word(evidence.kind), seen: &evidence.seen }).collect(),
+            late_since: tasks.keys().filter_map(|task_id| manifest.late_since(task_id, call.today())).min(),
+            is_stale: tasks.values().any(|task| task.is_stale),
+            stale_reason: stale_reason.map(|reason| call.service.told(reason)),
+            notes: notes(call, parts.iter().copied()),
+        }
+    }
 }
 
-/// What the layout of the sources is known from, the weakest where builds differ: `documented` comes before `file`.
-fn layout_evidence(tasks: &BTreeMap<&str, &TaskEntry>) -> Option<String> {
-    let words = tasks.values().filter_map(|task| serde_json::to_value(task.layout_evidence).ok()?.as_str().map(str::to_owned));
-    words.min()
+/// The word for one of several things, of a type that has no name here.
+fn word(of: impl Serialize) -> Option<String> {
+    serde_json::to_value(of).ok()?.as_str().map(str::to_owned)
 }

@@ -4,7 +4,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::json::Json;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Float;
 use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 
 /// Texts without a known meaning that are told of a column.
@@ -13,29 +16,48 @@ const MOST_WORDS: usize = 10;
 /// Decimals of a share: ten thousandths.
 const SHARE_STEPS: f64 = 10_000.0;
 
-/// Writes what is known of the words of a dataset's coded columns: one object for each build and column.
-pub fn write_words(json: &mut Json, manifest: &Manifest, dataset_id: &str, dataset: &DatasetEntry) {
-    json.key("words").array(|json| {
-        for ((task_id, column), counts) in dataset.words() {
-            let share = (counts.rows - counts.unknown.min(counts.rows)) as f64 / counts.rows.max(1) as f64;
-            json.object(|json| {
-                json.key("task_id").text(task_id);
-                json.key("column").text(column);
-                json.key("rows").count(counts.rows);
-                json.key("unknown_rows").count(counts.unknown);
-                json.key("known_share").float((share * SHARE_STEPS).floor() / SHARE_STEPS);
-                json.key("is_meaning_lost").flag(manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column)));
-                json.key("commonest_unknown").array(|json| {
-                    for (word, rows) in counts.most(MOST_WORDS) {
-                        json.object(|json| {
-                            json.key("word").text(word);
-                            json.key("rows").count(rows);
-                        });
-                    }
-                });
-            });
+#[derive(Serialize, JsonSchema)]
+pub struct KnownWords<'a> {
+    /// The build, such as `permit.columbus`.
+    task_id: &'a str,
+    /// The coded column, such as `status`.
+    column: &'a str,
+    /// Records in which the publisher has a text for it.
+    rows: u64,
+    /// Those whose text has no known meaning: there the column is `unknown` or null, and `unknown_values` of the record has the text.
+    unknown_rows: u64,
+    /// Share of the records whose text is known, 0 to 1, cut off after four decimals.
+    known_share: Float,
+    /// Whether so few are known (less than 75 %, unless the list's declaration says otherwise) that answers from the list say so with the notice `MEANING_LOST`.
+    is_meaning_lost: bool,
+    /// At most ten of the texts without a known meaning, the commonest first.
+    commonest_unknown: Vec<UnknownWord>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "KnownWordsCommonestUnknown")]
+struct UnknownWord {
+    /// A text as the publisher wrote it.
+    word: String,
+    /// Number of records with the text.
+    rows: u64,
+}
+
+/// What is known of the words of a dataset's coded columns: for each build and column.
+pub fn known_words<'a>(manifest: &'a Manifest, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<KnownWords<'a>> {
+    let of_column = |((task_id, column), counts): ((&'a str, &'a str), WordCounts)| {
+        let share = (counts.rows - counts.unknown.min(counts.rows)) as f64 / counts.rows.max(1) as f64;
+        KnownWords {
+            task_id,
+            column,
+            rows: counts.rows,
+            unknown_rows: counts.unknown,
+            known_share: Float((share * SHARE_STEPS).floor() / SHARE_STEPS),
+            is_meaning_lost: manifest.tasks.get(task_id).is_some_and(|task| task.has_lost_meaning(dataset_id, column)),
+            commonest_unknown: counts.most(MOST_WORDS).into_iter().map(|(word, rows)| UnknownWord { word: word.to_owned(), rows }).collect(),
         }
-    });
+    };
+    dataset.words().into_iter().map(of_column).collect()
 }
 
 /// Where an answer was looked for: its datasets, and the jurisdictions and states that it says it searched.

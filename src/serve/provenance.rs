@@ -5,8 +5,11 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::answer::{ColumnValue, Instant, Members, Sha256};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -16,7 +19,7 @@ use crate::http::scope;
 use crate::http::shared_work::SharedWork;
 use crate::json::Json;
 use crate::tracer::Tracer;
-use pubdata_core::ids::RecordId;
+use pubdata_core::ids::{Digest, RecordId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
 use pubdata_store::{FoundRecord, Part, Record};
 
@@ -28,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Chain"),
+    data: Data::of::<Chain<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| trace(call, json).boxed()),
 };
@@ -42,6 +45,147 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+struct Chain<'a> {
+    /// Record that the chain explains, with its columns.
+    record: ChainRecord<'a>,
+    /// How the figure was computed from the publisher's figures; null if it is the publisher's own.
+    formula: Option<String>,
+    /// How columns of the record come from the source where the source states something like them, such as `fy` beside `fiscal_year`; empty if there are none.
+    derivations: Vec<Derivation<'a>>,
+    /// The Parquet file that has the record.
+    part: ChainPart<'a>,
+    /// The build that made the file.
+    build: Build<'a>,
+    /// The release that published the file.
+    release: ChainRelease<'a>,
+    /// The publisher's bytes that the record was made from.
+    sources: Vec<Source<'a>>,
+    /// Result of rebuilding the record from its source bytes; only with `include=replay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Replay"))]
+    replay: Option<&'a Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChainRecord<'a> {
+    /// Identifier of the record.
+    record_id: &'a str,
+    /// Dataset of the record.
+    dataset_id: &'a str,
+    /// Version of the dataset's contract; null if the release does not name one.
+    schema_version: Option<&'a str>,
+    /// Result of validation: `passed`, or `passed_with_warnings` if the record carries warnings.
+    #[schemars(with = "&str")]
+    validation_status: Option<&'a Value>,
+    /// The record as published, by column. A figure is a number; it is a text only if a JSON number would not keep all its digits.
+    #[schemars(with = "Members<&str, ColumnValue<'_>>")]
+    columns: &'a Map<String, Value>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChainDerivation")]
+struct Derivation<'a> {
+    /// Name of the column that is derived.
+    column: &'a str,
+    /// How its value is derived.
+    rule: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChainPart<'a> {
+    /// Path of the file below the release.
+    path: &'a str,
+    /// Number of records in the file.
+    rows: u64,
+    /// Size of the file in bytes.
+    size_bytes: u64,
+    /// SHA-256 digest of the file, in hexadecimal.
+    sha256: Sha256,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChainBuild")]
+struct Build<'a> {
+    /// Identifier of the task: a pipeline and its partition, such as `census.acs5/vintage=2023`.
+    task_id: &'a str,
+    /// Identifier of the pipeline; null if the release does not describe the task.
+    pipeline_id: Option<&'a str>,
+    /// Digest of source files, declaration, contracts and code; equal digests mean equal output. Null if the release does not describe the task.
+    input_hash: Option<Sha256>,
+    /// Time of the build, RFC 3339 UTC; null if the release does not describe the task.
+    built_at: Option<&'a str>,
+    /// Publisher of the source files; null if the release does not describe the task.
+    publisher: Option<&'a str>,
+    /// Licence of the source files; null if the release does not describe the task.
+    licence: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ChainRelease<'a> {
+    /// Identifier of the release.
+    release_id: &'a str,
+    /// Channel that the server follows.
+    channel: &'a str,
+    /// Time at which the release was published, RFC 3339 UTC.
+    published_at: Instant<'a>,
+    /// Identifier of the run that made the release.
+    run_id: &'a str,
+    /// Version of the program that made the release.
+    pubdata_version: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChainSource")]
+struct Source<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// The publisher's file as fetched. Members are null if the release does not list the file.
+    snapshot: File<'a>,
+    /// Name of the file in the archive; null if the snapshot is not an archive.
+    member: Option<&'a str>,
+    /// Digest of the member's bytes, where pointers carry it: members that did not change are carried over from archive to archive. By BLAKE3 (`b3sum`), or SHA-256 where no name stands before the digits.
+    #[schemars(with = "Option<&str>", extend("pattern" = "^(blake3:)?[0-9a-f]{64}$"))]
+    member_digest: Option<Digest>,
+    /// First byte, in the member or file after decompression.
+    offset: u64,
+    /// Number of bytes, without the line ending.
+    length: u64,
+    /// The bytes themselves, as far as they may be shown; only with `include=bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/SourceBytes"))]
+    bytes: Option<&'a Value>,
+    /// With `include=bytes`: what fetches the same bytes from the publisher, as long as the file is the same there. Empty where the file is not fetched by HTTP, came from a mirror, or a person gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    commands: Option<Vec<String>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChainSourceSnapshot")]
+struct File<'a> {
+    /// SHA-256 digest of the file, in hexadecimal.
+    #[schemars(with = "&str")]
+    sha256: Digest,
+    /// URL of the file at the publisher; null if the release does not list the file.
+    url: Option<&'a str>,
+    /// The publisher's own label of the file; null if the release does not list the file.
+    source_version: Option<&'a str>,
+    /// The publisher's date of the file, YYYY-MM-DD; null if the release does not list the file.
+    source_date: Option<&'a str>,
+    /// Time at which these bytes were first fetched, RFC 3339 UTC; null if the release does not list the file.
+    fetched_at: Option<&'a str>,
+    /// Who asked the publisher for the file: the program, or a person who gave it to the program.
+    #[schemars(extend("enum" = ["by program", "by hand", null]))]
+    obtained: Option<&'static str>,
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    mirror: Option<&'a str>,
+    /// The places that the publisher's server sent on to from `url`, in order, without queries; the last gave the bytes. Empty when `url` itself did.
+    redirected_through: &'a [String],
+    /// Size of the file in bytes; null if the release does not list the file.
+    size_bytes: Option<u64>,
+}
 
 /// What is told of the publishers' files, as far as it was asked for.
 #[derive(Default)]
@@ -88,7 +232,7 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let mut meta = Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() };
     // Another server of the same store may have the files, and this one tomorrow.
     meta.is_momentary = told.replay.as_ref().is_some_and(|replay| !is_final(replay)) || told.bytes.as_ref().is_some_and(|bytes| !is_seen(bytes));
-    write_chain(call, json, &id, part, &record, &told);
+    json.value(&chain(call, &id, part, &record, &told));
     Ok(meta)
 }
 
@@ -120,59 +264,42 @@ fn is_seen(bytes: &Value) -> bool {
     bytes.as_array().into_iter().flatten().all(|bytes| bytes["shown"] != "unavailable")
 }
 
-fn write_chain(call: &Call<'_>, json: &mut Json, id: &RecordId, part: &Part, (columns, pointers): &Record, told: &Told) {
+fn chain<'a>(call: &'a Call<'_>, id: &'a RecordId, part: &'a Part, (columns, pointers): &'a Record, told: &'a Told) -> Chain<'a> {
     let manifest = &call.release.manifest;
     let task = manifest.tasks.get(&part.task_id);
     let inputs = task.map(|task| task.inputs.as_slice()).unwrap_or_default();
-    let schema_version = manifest.datasets.get(id.dataset_id()).map(|dataset| dataset.schema_version.as_str());
-    json.object(|json| {
-        json.key("record").object(|json| {
-            json.key("record_id").text(id.as_str());
-            json.key("dataset_id").text(id.dataset_id());
-            json.key("schema_version").optional_text(schema_version);
-            json.key("validation_status").value(&columns.get("validation_status"));
-            json.key("columns").value(columns);
-        });
-        json.key("formula").optional_text(formula(call, id, columns).as_deref());
-        json.key("derivations").array(|json| {
-            let contract = call.contracts().get(id.dataset_id());
-            for (column, rule) in contract.into_iter().flat_map(|contract| contract.derivations(columns)) {
-                json.object(|json| {
-                    json.key("column").text(column);
-                    json.key("rule").text(rule);
-                });
-            }
-        });
-        json.key("part").object(|json| {
-            json.key("path").text(&part.path);
-            json.key("rows").count(part.rows);
-            json.key("size_bytes").count(part.size_bytes);
-            json.key("sha256").text(&part.sha256.to_string());
-        });
-        json.key("build").object(|json| {
-            json.key("task_id").text(&part.task_id);
-            json.key("pipeline_id").optional_text(task.map(|task| task.pipeline_id.as_str()));
-            json.key("input_hash").optional_text(task.map(|task| task.input_hash.to_string()).as_deref());
-            json.key("built_at").optional_text(task.map(|task| task.built_at.as_str()));
-            json.key("publisher").optional_text(task.map(|task| task.publisher.as_str()));
-            json.key("licence").optional_text(task.map(|task| task.licence.as_str()));
-        });
-        json.key("release").object(|json| {
-            json.key("release_id").text(manifest.release_id.as_str());
-            json.key("channel").text(call.service.catalog.channel());
-            json.key("published_at").instant(&manifest.published_at);
-            json.key("run_id").text(&manifest.run_id);
-            json.key("pubdata_version").text(&manifest.pubdata_version);
-        });
-        json.key("sources").array(|json| {
-            for (number, pointer) in pointers.iter().enumerate() {
-                write_source(json, pointer, inputs, told.bytes.as_ref().and_then(|bytes| bytes.get(number)));
-            }
-        });
-        if let Some(replay) = &told.replay {
-            json.key("replay").value(&**replay);
-        }
-    });
+    let contract = call.contracts().get(id.dataset_id());
+    let derivations = contract.into_iter().flat_map(|contract| contract.derivations(columns)).map(|(column, rule)| Derivation { column, rule });
+    let bytes = |number: usize| told.bytes.as_ref().and_then(|bytes| bytes.get(number));
+    Chain {
+        record: ChainRecord {
+            record_id: id.as_str(),
+            dataset_id: id.dataset_id(),
+            schema_version: manifest.datasets.get(id.dataset_id()).map(|dataset| dataset.schema_version.as_str()),
+            validation_status: columns.get("validation_status"),
+            columns,
+        },
+        formula: formula(call, id, columns),
+        derivations: derivations.collect(),
+        part: ChainPart { path: &part.path, rows: part.rows, size_bytes: part.size_bytes, sha256: Sha256(part.sha256) },
+        build: Build {
+            task_id: &part.task_id,
+            pipeline_id: task.map(|task| task.pipeline_id.as_str()),
+            input_hash: task.map(|task| Sha256(task.input_hash)),
+            built_at: task.map(|task| task.built_at.as_str()),
+            publisher: task.map(|task| task.publisher.as_str()),
+            licence: task.map(|task| task.licence.as_str()),
+        },
+        release: ChainRelease {
+            release_id: manifest.release_id.as_str(),
+            channel: call.service.catalog.channel(),
+            published_at: Instant(&manifest.published_at),
+            run_id: &manifest.run_id,
+            pubdata_version: &manifest.pubdata_version,
+        },
+        sources: pointers.iter().enumerate().map(|(number, pointer)| Source::of(pointer, inputs, bytes(number))).collect(),
+        replay: told.replay.as_deref(),
+    }
 }
 
 /// How a figure was computed that the publisher does not state: the contract's words with the record's variables in them.
@@ -184,38 +311,33 @@ fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Opti
     Some(words.replace("{others}", &others.join(" + ")).replace("{last}", last))
 }
 
-fn write_source(json: &mut Json, pointer: &SourcePointer, inputs: &[Snapshot], bytes: Option<&Value>) {
-    let of_source = || inputs.iter().filter(|input| input.source_id == pointer.source_id);
-    let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
-    // A pointer into an archive may carry the member's own digest: then the archive of this release holds that member.
-    let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
-    let member_digest = snapshot.filter(|snapshot| snapshot.sha256 != pointer.snapshot).map(|_| pointer.snapshot.to_string());
-    json.object(|json| {
-        json.key("source_id").text(&pointer.source_id);
-        json.key("snapshot").object(|json| {
-            json.key("sha256").text(&snapshot.map_or(pointer.snapshot, |snapshot| snapshot.sha256).to_string());
-            json.key("url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
-            json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
-            json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
-            json.key("fetched_at").optional_text(snapshot.map(|snapshot| snapshot.fetched_at.as_str()));
-            json.key("obtained").optional_text(snapshot.map(|snapshot| snapshot.obtained.name()));
-            json.key("mirror").optional_text(snapshot.and_then(|snapshot| snapshot.mirror.as_deref()));
-            let places = snapshot.map(|snapshot| snapshot.redirected_through.as_slice()).unwrap_or_default();
-            json.key("redirected_through").texts(places.iter().map(String::as_str));
-            match snapshot {
-                Some(snapshot) => json.key("size_bytes").count(snapshot.size_bytes),
-                None => json.key("size_bytes").null(),
-            }
-        });
-        json.key("member").optional_text(pointer.member.as_deref());
-        json.key("member_digest").optional_text(member_digest.as_deref());
-        json.key("offset").count(pointer.offset);
-        json.key("length").count(pointer.length);
-        if let Some(bytes) = bytes {
-            json.key("bytes").value(bytes);
-            json.key("commands").texts(snapshot.map(|snapshot| commands(snapshot, pointer)).unwrap_or_default().iter().map(String::as_str));
+impl<'a> Source<'a> {
+    fn of(pointer: &'a SourcePointer, inputs: &'a [Snapshot], bytes: Option<&'a Value>) -> Self {
+        let of_source = || inputs.iter().filter(|input| input.source_id == pointer.source_id);
+        let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
+        // A pointer into an archive may carry the member's own digest: then the archive of this release holds that member.
+        let snapshot = exact.or_else(|| of_source().find(|_| pointer.member.is_some()));
+        Self {
+            source_id: &pointer.source_id,
+            snapshot: File {
+                sha256: snapshot.map_or(pointer.snapshot, |snapshot| snapshot.sha256),
+                url: snapshot.map(|snapshot| snapshot.url.as_str()),
+                source_version: snapshot.map(|snapshot| snapshot.source_version.as_str()),
+                source_date: snapshot.map(|snapshot| snapshot.source_date.as_str()),
+                fetched_at: snapshot.map(|snapshot| snapshot.fetched_at.as_str()),
+                obtained: snapshot.map(|snapshot| snapshot.obtained.name()),
+                mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
+                redirected_through: snapshot.map(|snapshot| snapshot.redirected_through.as_slice()).unwrap_or_default(),
+                size_bytes: snapshot.map(|snapshot| snapshot.size_bytes),
+            },
+            member: pointer.member.as_deref(),
+            member_digest: snapshot.filter(|snapshot| snapshot.sha256 != pointer.snapshot).map(|_| pointer.snapshot),
+            offset: pointer.offset,
+            length: pointer.length,
+            bytes,
+            commands: bytes.map(|_| snapshot.map(|snapshot| commands(snapshot, pointer)).unwrap_or_default()),
         }
-    });
+    }
 }
 
 /// What fetches the same bytes from the publisher, as long as the file is the same there. None of what is not fetched by HTTP, was given by a person, or came

@@ -11,12 +11,15 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use futures_util::{FutureExt, Stream, stream};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
+use crate::answer::{Instant, Sha256};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter};
+use crate::http::parameters::{Kind, Parameter, RELEASE_ID};
 use crate::http::pieces::{self, PIECE_BYTES};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{as_file, insert, not_modified};
@@ -41,11 +44,69 @@ pub const ENDPOINT: Endpoint = Endpoint {
         description: "`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.",
     }],
     body: None,
-    data: Data::Written("SnapshotReport"),
+    data: Data::of::<SnapshotReport<'static>>(),
     // A release that is deleted is no longer told of.
     validity: Validity::Moment,
     handler: Handler::Download { list: |call, json| report(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
+
+#[derive(Serialize, JsonSchema)]
+struct SnapshotReport<'a> {
+    /// SHA-256 digest of the file, in hexadecimal.
+    sha256: Sha256,
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// URL of the file at the publisher, without secrets.
+    url: &'a str,
+    /// The publisher's own label of the file, such as `2019-2023`.
+    source_version: &'a str,
+    /// The publisher's date of the file, YYYY-MM-DD.
+    source_date: &'a str,
+    /// Time at which these bytes were first fetched, RFC 3339 UTC.
+    fetched_at: &'a str,
+    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported it.
+    #[schemars(extend("enum" = ["by program", "by hand"]))]
+    obtained: &'static str,
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    mirror: Option<&'a str>,
+    /// URLs that the publisher's server redirected to, in order, without queries; empty if it did not redirect.
+    redirected_through: &'a [String],
+    /// Size of the file in bytes.
+    size_bytes: u64,
+    /// Publisher of the file; null if the release does not describe the task that read it.
+    publisher: Option<&'a str>,
+    /// Licence of the file; null if the release does not describe the task that read it.
+    licence: Option<&'a str>,
+    /// Builds of the newest release that was made from it.
+    tasks: Vec<&'a str>,
+    /// Datasets that were built from the file.
+    datasets: Vec<&'a str>,
+    /// Releases that were made from it, newest first, of the newest 30 that are kept.
+    releases: Vec<MadeRelease<'a>>,
+    /// Availability of the file at this server.
+    file: Availability,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotReportRelease")]
+struct MadeRelease<'a> {
+    /// Identifier of the release.
+    #[schemars(extend("pattern" = RELEASE_ID.pattern))]
+    release_id: &'a str,
+    /// Time at which the release was published, RFC 3339 UTC.
+    published_at: Instant<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SnapshotReportFile")]
+struct Availability {
+    /// Whether this server has a copy.
+    is_here: bool,
+    /// Who may have it with `format=bytes`.
+    #[serde(rename = "for")]
+    #[schemars(extend("enum" = ["nobody", "keys", "administrators"]))]
+    for_whom: &'static str,
+}
 
 /// The most releases that are looked at, the newest that are kept.
 const MOST_RELEASES: usize = 30;
@@ -104,35 +165,24 @@ async fn find(call: &Call<'_>) -> Result<Used> {
 async fn report(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let used = find(call).await?;
     let snapshot = &used.snapshot;
-    let is_here = path_of(call, snapshot).is_ok();
-    json.object(|json| {
-        json.key("sha256").text(&snapshot.sha256.to_string());
-        json.key("source_id").text(&snapshot.source_id);
-        json.key("url").text(&snapshot.url);
-        json.key("source_version").text(&snapshot.source_version);
-        json.key("source_date").text(&snapshot.source_date);
-        json.key("fetched_at").text(&snapshot.fetched_at);
-        json.key("obtained").text(snapshot.obtained.name());
-        json.key("mirror").optional_text(snapshot.mirror.as_deref());
-        json.key("redirected_through").texts(snapshot.redirected_through.iter().map(String::as_str));
-        json.key("size_bytes").count(snapshot.size_bytes);
-        let task = used.tasks().next().map(|(_, task)| task);
-        json.key("publisher").optional_text(task.map(|task| task.publisher.as_str()));
-        json.key("licence").optional_text(task.map(|task| task.licence.as_str()));
-        json.key("tasks").texts(used.tasks().map(|(id, _)| id.as_str()));
-        json.key("datasets").texts(used.datasets());
-        json.key("releases").array(|json| {
-            for (release_id, published_at) in &used.releases {
-                json.object(|json| {
-                    json.key("release_id").text(release_id);
-                    json.key("published_at").instant(published_at);
-                });
-            }
-        });
-        json.key("file").object(|json| {
-            json.key("is_here").flag(is_here);
-            json.key("for").text(for_whom(call, snapshot));
-        });
+    let task = used.tasks().next().map(|(_, task)| task);
+    json.value(&SnapshotReport {
+        sha256: Sha256(snapshot.sha256),
+        source_id: &snapshot.source_id,
+        url: &snapshot.url,
+        source_version: &snapshot.source_version,
+        source_date: &snapshot.source_date,
+        fetched_at: &snapshot.fetched_at,
+        obtained: snapshot.obtained.name(),
+        mirror: snapshot.mirror.as_deref(),
+        redirected_through: &snapshot.redirected_through,
+        size_bytes: snapshot.size_bytes,
+        publisher: task.map(|task| task.publisher.as_str()),
+        licence: task.map(|task| task.licence.as_str()),
+        tasks: used.tasks().map(|(id, _)| id.as_str()).collect(),
+        datasets: used.datasets().collect(),
+        releases: used.releases.iter().map(|(release_id, published_at)| MadeRelease { release_id, published_at: Instant(published_at) }).collect(),
+        file: Availability { is_here: path_of(call, snapshot).is_ok(), for_whom: for_whom(call, snapshot) },
     });
     Ok(Meta::default())
 }

@@ -39,7 +39,7 @@ use self::known::Known;
 use self::place::Place;
 use self::sample::Sample;
 use self::trial::try_out;
-use super::SharedObserver;
+use crate::observer::SharedObserver;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Declarations, EvidenceKind, normalized_name};

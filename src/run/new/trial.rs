@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::probe::{ProbeSettings, ProbedTask, probe};
-use super::super::{Chosen, SharedObserver, declaration_faults};
 use super::place::Place;
+use crate::building::declaration_faults::declaration_faults;
+use crate::observer::SharedObserver;
+use crate::probe::{ProbeSettings, ProbedTask, probe};
+use crate::settings::Chosen;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declarations;

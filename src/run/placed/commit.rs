@@ -9,13 +9,14 @@ use super::plan_file::{PlanAddress, PlanFile, Shape, TaskToBuild, Unit};
 use super::receipt::{Outcome, Receipt};
 use super::tasks::{split_inputs_of, split_unit};
 use super::{Judged, in_units};
-use crate::build::QUARANTINE;
+use crate::building::shards::Before;
+use crate::building::units::{BuiltTask, TaskInUnits, WorkUnit};
 use crate::execute::{carry_out, written_down};
-use crate::planned::{Plan, PlannedTask};
-use crate::report::{RunReport, SubjectCounts};
-use crate::shards::Before;
-use crate::work_units::{BuiltTask, TaskInUnits, WorkUnit};
-use crate::{RunSettings, SharedObserver, issues_file};
+use crate::observer::SharedObserver;
+use crate::reporting::findings::issues_file;
+use crate::reporting::plan::{Plan, PlannedTask};
+use crate::reporting::report::{RunReport, SubjectCounts};
+use crate::settings::{QUARANTINE, RunSettings};
 use pubdata_build::datasets::RowsRead;
 use pubdata_build::publish::{IsCompared, Stage, StagedPart, TaskFacts, UnitFacts};
 use pubdata_core::contract::Contract;
@@ -160,7 +161,7 @@ impl Gathering<'_> {
                 // It was compared where it was built.
                 self.take(&stage, &units[0], parts, &BTreeSet::new(), IsCompared(false))?;
                 let blocked = if unit.blocked.is_empty() { in_units.judge_partitions(&stage.parts(), &unit.issues) } else { Vec::new() };
-                in_units.finish_whole(stage, WorkUnit { blocked: unit.blocked.into_iter().chain(blocked).collect(), ..unit }, &read, &issues_file)
+                in_units.conclude_whole(stage, WorkUnit { blocked: unit.blocked.into_iter().chain(blocked).collect(), ..unit }, &read, Some(&issues_file))
             }
             Shape::Buckets { to_split } => {
                 let inputs = self.runtime.block_on(split_inputs_of(self.placed(), task, to_split))?;
@@ -175,7 +176,7 @@ impl Gathering<'_> {
                     }
                     Ok(unit)
                 };
-                Ok(in_units.fill(stage, units.len(), &read.by_source(), &gather, Some(&issues_file))?.0)
+                Ok(in_units.fill(stage.comparing(is_compared), units.len(), &read.by_source(), &gather, Some(&issues_file))?.0)
             }
             Shape::Shards { findings, .. } => {
                 let known = in_units.known_parts();
@@ -196,7 +197,7 @@ impl Gathering<'_> {
                     }
                     Ok(unit)
                 };
-                let (mut built, built_subjects) = in_units.fill(stage, units.len(), &BTreeMap::new(), &gather, Some(&issues_file))?;
+                let (mut built, built_subjects) = in_units.fill(stage.comparing(is_compared), units.len(), &BTreeMap::new(), &gather, Some(&issues_file))?;
                 let subjects: usize = units.iter().map(|unit| unit.subjects).sum();
                 built.subjects = Some(SubjectCounts { built: built_subjects, carried: subjects - built_subjects });
                 Ok(built)

@@ -13,7 +13,6 @@
 mod commit;
 mod plan_file;
 mod receipt;
-pub(super) mod remote;
 mod tasks;
 
 use std::collections::BTreeMap;
@@ -29,12 +28,13 @@ pub use receipt::RECEIPT_FORMAT_VERSION;
 pub use receipt::fuzzing;
 pub use tasks::{Share, UnitReport, Wave, build_units, split_inputs, work_of_share};
 
-use super::build::{BuildOutput, PreparedShards, build, is_whole};
-use super::by_hand::withdrawn_in;
-use super::planned::{Plan, PlannedTask, TaskState};
-use super::stage::check_snapshots;
-use super::work_units::TaskInUnits;
-use super::{RunSettings, shards};
+use crate::building::build::{BuildOutput, Division, PreparedShards, build, is_whole};
+use crate::building::shards;
+use crate::building::stage::check_snapshots;
+use crate::building::units::TaskInUnits;
+use crate::fetching::by_hand::withdrawn_in;
+use crate::reporting::plan::{Plan, PlannedTask, TaskState};
+use crate::settings::RunSettings;
 use pubdata_build::datasets::{Shard, SourceArchive, ToSplit};
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, bucket_name};
@@ -185,7 +185,7 @@ fn divided(settings: &RunSettings, plan: &Plan, planned: &PlannedTask, entry: &T
             Ok((Shape::Buckets { to_split: to_split(settings, planned, entry, buckets)? }, units))
         }
         BuildOutput::Sharded(prepared) => {
-            let judged = Judged { is_believed, is_sharded: true };
+            let judged = Judged { is_believed, division: Division::Shards };
             let in_units = in_units(settings, planned, entry, plan.current.as_ref(), plan.is_sample, &judged);
             let PreparedShards { sharded, findings } = prepared;
             let known = in_units.known_parts();
@@ -211,20 +211,25 @@ fn to_split(settings: &RunSettings, planned: &PlannedTask, entry: &TaskEntry, bu
     let declaration = &settings.declarations.pipelines[&planned.pipeline_id];
     let snapshots = Snapshots::look(&settings.home);
     let locate = |snapshot: &Snapshot| snapshots.path(snapshot);
-    ToSplit::of(super::buckets::context(settings, declaration, entry, &locate), buckets)
+    ToSplit::of(crate::building::buckets::context(settings, declaration, entry, &locate), buckets)
 }
 
 /// What the last release is to a build.
 struct Judged {
     /// Whether it is a measure at all.
     is_believed: bool,
-    /// Whether shards of it may be carried over.
-    is_sharded: bool,
+    /// Of shards some may be carried over.
+    division: Division,
 }
 
 impl Judged {
     fn of(work: &Work) -> Self {
-        Self { is_believed: work.is_believed, is_sharded: matches!(work.shape, Shape::Shards { .. }) }
+        let division = match work.shape {
+            Shape::Shards { .. } => Division::Shards,
+            Shape::Buckets { .. } => Division::Buckets,
+            Shape::Whole | Shape::Unreadable(_) => Division::Whole,
+        };
+        Self { is_believed: work.is_believed, division }
     }
 }
 
@@ -243,9 +248,9 @@ fn in_units<'a>(
         task_id: &planned.task_id,
         entry,
         is_sample,
-        previous: base.filter(|_| judged.is_believed && !(judged.is_sharded && settings.is_forced)),
+        previous: base.filter(|_| judged.is_believed && !(judged.division == Division::Shards && settings.is_forced)),
         observer: None,
-        is_sharded: judged.is_sharded,
+        division: judged.division,
         against: None,
     }
 }

@@ -4,9 +4,8 @@ use std::io::Read;
 
 use serde::{Deserialize, Serialize};
 
-use crate::RunSettings;
-use crate::planned::{Plan, PlannedTask};
-use crate::report::FetchedSource;
+use crate::reporting::plan::{FetchedSource, Plan, PlannedTask};
+use crate::settings::RunSettings;
 use pubdata_build::datasets::ToSplit;
 use pubdata_core::error::{Error, ErrorKind, IoExt, Result};
 use pubdata_core::ids::{Digest, Hasher, ReleaseId};

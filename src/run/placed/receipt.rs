@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::plan_file::{Failure, TaskToBuild};
-use crate::work_units::WorkUnit;
+use crate::building::units::WorkUnit;
 use pubdata_build::datasets::{RowsRead, SplitPart};
 use pubdata_build::publish::StagedPart;
 use pubdata_core::error::{Error, Result};

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::RunSettings;
-use super::super::requests::requests;
-use super::super::selection::{Selected, sources_of};
-use super::super::wanted::Wanted;
+use crate::fetching::requests::requests;
+use crate::fetching::wanted::Wanted;
+use crate::planning::selection::{Selected, sources_of};
+use crate::settings::RunSettings;
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::{Declaration, Editions, Source, Variable};
 use pubdata_fetch::{Request, mirror_path, recorded_url};

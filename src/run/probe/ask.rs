@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::super::selection::{Selected, selected};
 use super::address::{Address, Foreseen};
 use super::examine::examine;
 use super::listing::{listed, read_pages};
 use super::report::Verdict;
 use super::{Asked, ProbeContext, Role, stand_in};
+use crate::planning::selection::{Selected, selected};
 use pubdata_core::error::{Error, Result};
 use pubdata_fetch::{Head, Piece};
 

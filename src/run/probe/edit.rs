@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::word_guess::Likeness;
+use crate::building::word_guess::Likeness;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
 

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use super::super::by_hand::due_message;
 use super::ProbeContext;
 use super::address::{Address, sample_path};
 use super::examined::Examined;
@@ -11,6 +10,7 @@ use super::excerpt::{Beginning, Cut, cut, first_piece, is_archive};
 use super::header::{columns_of, judged};
 use super::report::Verdict;
 use super::way_out::ways_out;
+use crate::fetching::by_hand::due_message;
 use pubdata_core::error::{ErrorKind, IoExt, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_fetch::{self as fetch, Head, Request, recorded_url};
@@ -51,7 +51,7 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
     if is_archive(source, &request.url) && !bytes.starts_with(b"PK\x03\x04") {
         return refused_file("the file is not a ZIP archive".to_owned());
     }
-    let today = || super::super::plan::today(&context.run).to_string();
+    let today = || context.run.today().to_string();
     let dated = Some(request.source_date.clone().or(dated).unwrap_or_else(today));
     take(context, address, request, Beginning { total_bytes, bytes, is_whole }, Examined { status, dated, ..Examined::default() }).await
 }

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use super::super::by_hand::{imported_files, is_by_hand, listing_due_message};
-use super::super::listing::{listed_requests, listing_page, otherwise_requests};
-use super::super::wanted::{Fetched, Wanted};
 use super::address::{Address, Foreseen, is_lookup, sample_path};
 use super::examine::unavailable;
 use super::examined::Examined;
 use super::report::Verdict;
 use super::way_out::ways_out;
 use super::{Asked, ProbeContext, Role};
+use crate::fetching::by_hand::{imported_files, is_by_hand, listing_due_message};
+use crate::fetching::listing::{listed_requests, listing_page, otherwise_requests};
+use crate::fetching::wanted::{Fetched, Wanted};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;

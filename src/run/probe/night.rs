@@ -6,12 +6,13 @@ use std::sync::Arc;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
-use super::super::chosen::Chosen;
-use super::super::execute::run;
-use super::super::report::{RunReport, TaskReport};
-use super::super::{Observer, RunSettings, SharedObserver};
 use super::ProbeContext;
 use super::address::sample_url;
+use crate::execute::run;
+use crate::observer::{Observer, SharedObserver};
+use crate::reporting::findings::issues_file;
+use crate::reporting::report::{RunReport, TaskReport};
+use crate::settings::{Chosen, RunSettings};
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::issue::Issue;
 use pubdata_core::pipeline::{Declarations, Variable};
@@ -55,7 +56,7 @@ pub(super) async fn night(context: &ProbeContext<'_>, declarations: &Declaration
 }
 
 fn issues(home: &Home, report: &RunReport) -> Result<Vec<Issue>> {
-    let file = super::super::issues_file(home, &report.run_id);
+    let file = issues_file(home, &report.run_id);
     if !file.is_file() {
         return Ok(Vec::new());
     }

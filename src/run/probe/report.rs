@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};
 
-use super::super::exit_code::ExitCode;
+use crate::reporting::report::ExitCode;
 use pubdata_core::declared::DeclarationFiles;
 
 /// What a publisher's address has, against what is declared.

@@ -1,11 +1,11 @@
 //! Finds the file of the home that a run would use where the publisher's is not to be had, or is older than an imported one.
 
-use super::super::by_hand::imported;
 use super::ProbeContext;
 use super::address::Address;
 use super::examine::examine_own;
 use super::examined::Examined;
 use super::report::Verdict;
+use crate::fetching::by_hand::imported;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_fetch::recorded_url;

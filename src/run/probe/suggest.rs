@@ -7,7 +7,7 @@ use super::address::Address;
 use super::edit::{Edit, Rule};
 use super::examined::Examined;
 use super::values::{self, Cells};
-use crate::word_guess::{Guess, KnownWords};
+use crate::building::word_guess::{Guess, KnownWords};
 use pubdata_core::contract::Contracts;
 use pubdata_core::pipeline::{Declaration, nearest};
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::address::Address;
-use crate::word_guess::tables_of;
+use crate::building::word_guess::tables_of;
 use pubdata_build::decode::{self, ColumnPlan};
 use pubdata_core::error::Result;
 use pubdata_core::pipeline::Declaration;

@@ -102,7 +102,7 @@ fn import_command(source: &Source, request: &Request) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listing::listing_page;
+    use crate::fetching::listing::listing_page;
     use pubdata_core::declared::DeclarationFiles;
     use pubdata_core::pipeline::Declarations;
 

@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::{self, Instant};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::format;
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::release::freshness::freshness_of_task;
+use crate::release::freshness::{Freshness, freshness_of_task};
 use pubdata_core::error::Error;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{IMPORTED, LedgerEntry, LedgerTask, Scope, WITHDRAWN, read_ledger};
@@ -24,10 +28,118 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Admin),
     parameters: &[format("tasks")],
     body: None,
-    data: Data::Written("StatusReport"),
+    data: Data::of::<StatusReport<'static>>(),
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| status(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct StatusReport<'a> {
+    /// The program that serves.
+    program: Program,
+    /// The release that answers.
+    release: ServedRelease<'a>,
+    /// Those of the release, and those that runs tried without ever publishing.
+    tasks: Vec<Task<'a>>,
+    /// The newest first, of all channels of the home.
+    runs: Vec<Run<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusReportProgram")]
+struct Program {
+    /// Version of the program that serves.
+    pubdata_version: &'static str,
+    /// Changes with the program and its contracts.
+    #[schemars(extend("pattern" = "^[0-9a-f]{16}$"))]
+    build: String,
+    /// Time at which the server started, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusReportRelease")]
+struct ServedRelease<'a> {
+    /// Identifier of the release.
+    release_id: &'a str,
+    /// Channel that the server follows.
+    channel: &'a str,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Instant<'a>,
+    /// Identifier of the run that made the release.
+    run_id: &'a str,
+    /// Version of the program that made the release.
+    pubdata_version: &'a str,
+    /// True if the release was built from sample files instead of the publishers' complete files.
+    is_sample: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusReportTask")]
+struct Task<'a> {
+    /// Identifier of the task: a pipeline and its partition, such as `census.acs5/vintage=2023`.
+    task_id: &'a str,
+    /// False of a task that no build of is in the release.
+    is_published: bool,
+    /// Age of the task's newest source file against the publisher's cadence; null if the release has no build of the task.
+    freshness: Option<Freshness>,
+    /// The last try to renew it failed; the release has its last good build.
+    is_stale: bool,
+    /// Day since which the publisher's next edition is late by its calendar; null if it is on time or no calendar is known.
+    #[schemars(with = "Option<answer::Date>")]
+    late_since: Option<Date>,
+    /// Time of the build in the release, RFC 3339 UTC; null if the release has none.
+    #[schemars(extend("format" = "date-time"))]
+    built_at: Option<&'a str>,
+    /// What became of it in the newest run that had it; null where no run of this home did.
+    outcome: Option<&'a str>,
+    /// Why the task has this outcome, in full; null if no reason is recorded.
+    reason: Option<&'a str>,
+    /// Newest run that included the task; null if no run of this home did.
+    run_id: Option<&'a str>,
+    /// Records that the newest run built; null if no run of this home included the task.
+    rows: Option<u64>,
+    /// Records that the newest run quarantined; null if no run of this home included the task.
+    quarantined_rows: Option<u64>,
+    /// Findings about the task's sources, from the release and the newest run.
+    findings: Vec<Finding<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusReportTaskFinding")]
+struct Finding<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// Stable code of the finding, such as `new_column`.
+    code: &'a str,
+    /// What was found in the source, in words.
+    detail: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatusReportRun")]
+struct Run<'a> {
+    /// Identifier of the run.
+    run_id: &'a str,
+    /// Channel that the run published to.
+    channel: &'a str,
+    /// Time at which the run started, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: &'a str,
+    /// Time at which the run ended, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    ended_at: &'a str,
+    /// Outcome of the run: `published`, `unchanged` or `failed`.
+    outcome: &'a str,
+    /// Exit code of the run's process.
+    exit_code: u32,
+    /// Release that the channel pointed at after the run; null if it had none.
+    release_id: Option<&'a str>,
+    /// Why the run failed; null if it did not.
+    error: Option<&'a str>,
+}
 
 /// Runs that are told.
 const RUNS: usize = 10;
@@ -44,59 +156,61 @@ async fn status(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         last.extend(run.tasks.iter().map(|(task_id, task)| (task_id.as_str(), (run, task))));
     }
     let manifest = &call.release.manifest;
-    json.object(|json| {
-        json.key("program").object(|json| {
-            json.key("pubdata_version").text(env!("CARGO_PKG_VERSION"));
-            json.key("build").text(&call.service.program.short(16));
-            json.key("started_at").text(&call.service.usage.since().to_string());
-        });
-        json.key("release").object(|json| {
-            json.key("release_id").text(manifest.release_id.as_str());
-            json.key("channel").text(call.service.catalog.channel());
-            json.key("published_at").instant(&manifest.published_at);
-            json.key("run_id").text(&manifest.run_id);
-            json.key("pubdata_version").text(&manifest.pubdata_version);
-            json.key("is_sample").flag(manifest.is_sample);
-        });
-        let known: BTreeSet<&str> = manifest.tasks.keys().map(String::as_str).chain(last.keys().copied()).collect();
-        json.key("tasks").array(|json| known.into_iter().for_each(|task_id| write_task(json, call, task_id, last.get(task_id).copied())));
-        let is_run = |run: &&LedgerEntry| run.outcome != IMPORTED && run.outcome != WITHDRAWN;
-        json.key("runs").array(|json| ledger.iter().rev().filter(is_run).take(RUNS).for_each(|run| write_run(json, run)));
+    let known: BTreeSet<&str> = manifest.tasks.keys().map(String::as_str).chain(last.keys().copied()).collect();
+    let is_run = |run: &&LedgerEntry| run.outcome != IMPORTED && run.outcome != WITHDRAWN;
+    json.value(&StatusReport {
+        program: Program {
+            pubdata_version: env!("CARGO_PKG_VERSION"),
+            build: call.service.program.short(16),
+            started_at: call.service.usage.since().to_string(),
+        },
+        release: ServedRelease {
+            release_id: manifest.release_id.as_str(),
+            channel: call.service.catalog.channel(),
+            published_at: Instant(&manifest.published_at),
+            run_id: &manifest.run_id,
+            pubdata_version: &manifest.pubdata_version,
+            is_sample: manifest.is_sample,
+        },
+        tasks: known.into_iter().map(|task_id| Task::of(call, task_id, last.get(task_id).copied())).collect(),
+        runs: ledger.iter().rev().filter(is_run).take(RUNS).map(Run::of).collect(),
     });
     Ok(Meta::default())
 }
 
-fn write_task(json: &mut Json, call: &Call<'_>, task_id: &str, last: Option<LastWord<'_>>) {
-    let manifest = &call.release.manifest;
-    let entry = manifest.tasks.get(task_id);
-    let reason = last.and_then(|(_, task)| task.reason.as_deref()).or_else(|| entry?.stale_reason.as_deref());
-    let rows = |of: fn(&LedgerTask) -> u64| last.map(|(_, task)| of(task));
-    json.object(|json| {
-        json.key("task_id").text(task_id);
-        json.key("is_published").flag(entry.is_some());
-        json.key("freshness").optional_text(entry.map(|_| freshness_of_task(manifest, task_id, call.today()).name()));
-        json.key("is_stale").flag(entry.is_some_and(|entry| entry.is_stale));
-        json.key("late_since").optional_text(manifest.late_since(task_id, call.today()).map(|day| day.to_string()).as_deref());
-        json.key("built_at").optional_text(entry.map(|entry| entry.built_at.as_str()));
-        json.key("outcome").optional_text(last.map(|(_, task)| task.outcome.as_str()));
-        json.key("reason").optional_text(reason);
-        json.key("run_id").optional_text(last.map(|(run, _)| run.run_id.as_str()));
-        json.key("rows").optional_integer(rows(|task| task.rows).map(u64::cast_signed));
-        json.key("quarantined_rows").optional_integer(rows(|task| task.quarantined_rows).map(u64::cast_signed));
+impl<'a> Task<'a> {
+    fn of(call: &'a Call<'_>, task_id: &'a str, last: Option<LastWord<'a>>) -> Self {
+        let manifest = &call.release.manifest;
+        let entry = manifest.tasks.get(task_id);
         let findings: BTreeSet<_> = entry.iter().flat_map(|entry| &entry.findings).chain(last.iter().flat_map(|(_, task)| &task.findings)).collect();
-        json.key("findings").array(|json| findings.into_iter().for_each(|finding| json.value(finding)));
-    });
+        Self {
+            task_id,
+            is_published: entry.is_some(),
+            freshness: entry.map(|_| freshness_of_task(manifest, task_id, call.today())),
+            is_stale: entry.is_some_and(|entry| entry.is_stale),
+            late_since: manifest.late_since(task_id, call.today()),
+            built_at: entry.map(|entry| entry.built_at.as_str()),
+            outcome: last.map(|(_, task)| task.outcome.as_str()),
+            reason: last.and_then(|(_, task)| task.reason.as_deref()).or_else(|| entry?.stale_reason.as_deref()),
+            run_id: last.map(|(run, _)| run.run_id.as_str()),
+            rows: last.map(|(_, task)| task.rows),
+            quarantined_rows: last.map(|(_, task)| task.quarantined_rows),
+            findings: findings.into_iter().map(|finding| Finding { source_id: &finding.source_id, code: &finding.code, detail: &finding.detail }).collect(),
+        }
+    }
 }
 
-fn write_run(json: &mut Json, run: &LedgerEntry) {
-    json.object(|json| {
-        json.key("run_id").text(&run.run_id);
-        json.key("channel").text(&run.channel);
-        json.key("started_at").text(&run.started_at);
-        json.key("ended_at").text(&run.ended_at);
-        json.key("outcome").text(&run.outcome);
-        json.key("exit_code").count(u64::from(run.exit_code));
-        json.key("release_id").optional_text(run.release_id.as_ref().map(ReleaseId::as_str));
-        json.key("error").optional_text(run.error.as_deref());
-    });
+impl<'a> Run<'a> {
+    fn of(run: &'a LedgerEntry) -> Self {
+        Self {
+            run_id: &run.run_id,
+            channel: &run.channel,
+            started_at: &run.started_at,
+            ended_at: &run.ended_at,
+            outcome: &run.outcome,
+            exit_code: u32::from(run.exit_code),
+            release_id: run.release_id.as_ref().map(ReleaseId::as_str),
+            error: run.error.as_deref(),
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Answers `GET /v1/catalog.json`: all datasets of a release as a DCAT-US 3.0 catalog, which portals such as data.gov harvest.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::asked;
-use super::croissant::ACCESS;
 use super::datasets::family;
+use crate::answer::Sha256;
 use crate::contact::Contact;
 use crate::described::{Origin, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::http::components::Data;
@@ -23,155 +26,365 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::Written("Catalog"),
+    data: Data::of::<Catalog<'static>>(),
     validity: Validity::Release,
     handler: Handler::Document(list),
 };
 
-fn write_contact(json: &mut Json, contact: &Contact<'_>) {
-    json.object(|json| {
-        json.key("@type").text("Kind");
-        json.key("fn").text(contact.name);
-        json.key("hasEmail").joined(&["mailto:", contact.address]);
-    });
+#[derive(Serialize, JsonSchema)]
+struct Catalog<'a> {
+    /// URL of the catalog.
+    #[serde(rename = "@id")]
+    id: String,
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Catalog"))]
+    node_type: &'static str,
+    /// Standard that the catalog follows.
+    #[serde(rename = "conformsTo")]
+    conforms_to: DcatStandard,
+    /// Name of the catalog.
+    title: &'static str,
+    /// Contents of the catalog, with the release.
+    description: String,
+    /// Language of the descriptions: `en`.
+    language: Vec<&'static str>,
+    /// Day on which the release was published.
+    #[schemars(extend("format" = "date"))]
+    modified: &'a str,
+    /// Web page that lists the datasets.
+    homepage: DcatDocument<'a>,
+    /// Empty where the operator named nobody (`--contact`).
+    #[serde(rename = "contactPoint")]
+    contact_point: Vec<DcatContact<'a>>,
+    /// The datasets of the release.
+    dataset: Vec<DcatDataset<'a>>,
 }
 
+#[derive(Serialize, JsonSchema)]
+struct DcatStandard {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Standard"))]
+    node_type: &'static str,
+    /// Name of the standard.
+    title: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatDocument<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Document"))]
+    node_type: &'static str,
+    /// Title of the page.
+    title: &'a str,
+    /// URL of the page.
+    #[serde(rename = "accessURL")]
+    access_url: String,
+}
+
+#[derive(Clone, Serialize, JsonSchema)]
+struct DcatContact<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Kind"))]
+    node_type: &'static str,
+    /// Name of the person or office to write to.
+    #[serde(rename = "fn")]
+    name: &'a str,
+    /// E-mail address of the contact, as a `mailto:` URL.
+    #[serde(rename = "hasEmail")]
+    email: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatDataset<'a> {
+    /// URL of the dataset in the API.
+    #[serde(rename = "@id")]
+    id: String,
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Dataset"))]
+    node_type: &'static str,
+    /// Identifier of the dataset.
+    identifier: DcatIdentifier<'a>,
+    /// Name of the dataset.
+    title: &'a str,
+    /// Meaning of one row, and the known limits.
+    description: String,
+    /// Version of the contract, followed by `+` and the release.
+    version: String,
+    /// Date of the newest source file; null if no file has a date.
+    #[schemars(extend("format" = "date"))]
+    modified: Option<String>,
+    /// Publishers of the source files as one organization.
+    publisher: DcatOrganization,
+    /// Publishers of the source files, each on its own.
+    #[serde(rename = "wasAttributedTo")]
+    attributed_to: Vec<DcatAgent>,
+    /// Language of the descriptions: `en`.
+    language: Vec<&'static str>,
+    /// Keywords: the dataset's family.
+    keyword: Vec<&'a str>,
+    /// Web page of the dataset.
+    #[serde(rename = "landingPage")]
+    landing_page: DcatDocument<'a>,
+    /// Time between editions: a word, or an ISO 8601 interval; null if the release describes no build.
+    #[serde(rename = "accrualPeriodicity")]
+    accrual_periodicity: Option<String>,
+    /// Period that the data are about; empty if the partitions name no years.
+    temporal: Vec<DcatPeriod>,
+    /// How to get access to the files.
+    #[serde(rename = "accessRights")]
+    access_rights: &'static str,
+    /// Licences under which the publishers release the files.
+    rights: Vec<&'a str>,
+    /// Credit line: source, homepage and licence.
+    provenance: Vec<String>,
+    /// Homepages of the sources.
+    relation: Vec<String>,
+    /// Document that describes columns, rules and known limits.
+    #[serde(rename = "describedBy")]
+    described_by: DcatLink,
+    /// The same dataset as a Croissant document.
+    #[serde(rename = "metadataDistribution")]
+    metadata_distribution: Vec<DcatLink>,
+    /// Files of the dataset by format.
+    distribution: Vec<DcatDistribution<'a>>,
+    /// Contact of the server's operator; empty if the operator names none.
+    #[serde(rename = "contactPoint")]
+    contact_point: Vec<DcatContact<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatIdentifier<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Identifier"))]
+    node_type: &'static str,
+    /// Identifier of the dataset, such as `permit.permit`.
+    notation: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatOrganization {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Organization"))]
+    node_type: &'static str,
+    /// Those of several sources are joined with `; `.
+    name: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatAgent {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Agent"))]
+    node_type: &'static str,
+    /// Name of the publisher.
+    name: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatPeriod {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "PeriodOfTime"))]
+    node_type: &'static str,
+    /// First day that the data are about.
+    #[serde(rename = "startDate")]
+    #[schemars(extend("format" = "date"))]
+    start_date: String,
+    /// Last day that the data are about.
+    #[serde(rename = "endDate")]
+    #[schemars(extend("format" = "date"))]
+    end_date: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatLink {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Distribution"))]
+    node_type: &'static str,
+    /// Title of the document.
+    title: &'static str,
+    /// URL of the document.
+    #[serde(rename = "downloadURL")]
+    download_url: String,
+    /// Media type of the document.
+    #[serde(rename = "mediaType")]
+    media_type: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatDistribution<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Distribution"))]
+    node_type: &'static str,
+    /// Name of the distribution: `Parquet` or `CSV`.
+    title: &'static str,
+    /// Name of the file format.
+    format: &'static str,
+    /// Media type of the files.
+    #[serde(rename = "mediaType")]
+    media_type: &'static str,
+    /// Lists the parts with their digests.
+    #[serde(rename = "accessURL")]
+    access_url: String,
+    /// Licence of the source files; several are joined with `; `.
+    license: String,
+    /// How to get access to the files.
+    #[serde(rename = "accessRights")]
+    access_rights: &'static str,
+    /// Day on which the release was published.
+    #[schemars(extend("format" = "date"))]
+    issued: &'a str,
+    /// Contents of the distribution, such as the number of records and files.
+    description: String,
+    /// Size of all files in bytes, as decimal text; absent from tables made on request.
+    #[serde(rename = "byteSize")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    byte_size: Option<String>,
+    /// URL of the file; absent if there are several.
+    #[serde(rename = "downloadURL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    download_url: Option<String>,
+    /// Digest of the file; absent if there are several or the table is made on request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "DcatChecksum")]
+    checksum: Option<DcatChecksum>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DcatChecksum {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "Checksum"))]
+    node_type: &'static str,
+    /// Algorithm of the digest.
+    #[schemars(extend("const" = "SHA-256"))]
+    algorithm: &'static str,
+    /// SHA-256 digest of the file, in hexadecimal.
+    #[serde(rename = "checksumValue")]
+    value: Sha256,
+}
+
+/// How whoever wants the files gets them.
+pub const ACCESS: &str = "Files are downloaded with an API key of this server.";
+
+/// What the catalog is called.
+pub const CATALOG_TITLE: &str = "Public Data Lookup Service";
+
 fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (manifest, own_url) = (&call.release.manifest, call.service.own_url());
+    let manifest = &call.release.manifest;
     let contact = call.service.settings.contact.as_deref().and_then(Contact::of);
-    let contact = |json: &mut Json| json.array(|json| contact.iter().for_each(|contact| write_contact(json, contact)));
-    json.object(|json| {
-        json.key("@id").text(&format!("{own_url}/v1/catalog.json{}", asked::release_asked_for(call)));
-        json.key("@type").text("Catalog");
-        json.key("conformsTo").object(|json| {
-            json.key("@type").text("Standard");
-            json.key("title").text("DCAT-US 3.0");
-        });
-        json.key("title").text("Public Data Lookup Service");
-        json.key("description").text(&format!(
+    let contact = contact.map(|Contact { name, address }| DcatContact { node_type: "Kind", name, email: format!("mailto:{address}") });
+    let contact: Vec<DcatContact<'_>> = contact.into_iter().collect();
+    json.value(&Catalog {
+        id: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
+        node_type: "Catalog",
+        conforms_to: DcatStandard { node_type: "Standard", title: "DCAT-US 3.0" },
+        title: CATALOG_TITLE,
+        description: format!(
             "Public data of many publishers as immutable releases, with a source for every figure down to the publisher's bytes. Release {}.",
             manifest.release_id
-        ));
-        json.key("language").texts(["en"]);
-        json.key("modified").text(day_of(manifest));
-        json.key("homepage").object(|json| write_document(json, "Public Data Lookup Service", &call.service.address_of("/datasets")));
-        contact(json.key("contactPoint"));
-        json.key("dataset").array(|json| {
-            for (dataset_id, dataset) in &manifest.datasets {
-                json.object(|json| {
-                    write_dataset(json, call, (dataset_id, dataset));
-                    contact(json.key("contactPoint"));
-                });
-            }
-        });
+        ),
+        language: vec!["en"],
+        modified: day_of(manifest),
+        homepage: DcatDocument::of(call, CATALOG_TITLE, "/datasets"),
+        dataset: manifest.datasets.iter().map(|(dataset_id, dataset)| DcatDataset::of(call, (dataset_id, dataset), &contact)).collect(),
+        contact_point: contact,
     });
     Ok(Meta::default())
 }
 
-fn write_document(json: &mut Json, title: &str, access_url: &str) {
-    json.key("@type").text("Document");
-    json.key("title").text(title);
-    json.key("accessURL").text(access_url);
+impl<'a> DcatDocument<'a> {
+    fn of(call: &Call<'_>, title: &'a str, path: &str) -> Self {
+        Self { node_type: "Document", title, access_url: call.service.address_of(path) }
+    }
 }
 
-fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry)) {
-    let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
-    let tasks = tasks_of(manifest, dataset);
-    let (origin, address) = (Origin::of(&tasks), format!("{}/v1/datasets/{dataset_id}", call.service.own_url()));
-    // What is told of an earlier release is had of it, too.
-    let of_release = asked::release_asked_for(call);
-    json.key("@id").text(&address);
-    json.key("@type").text("Dataset");
-    json.key("identifier").object(|json| {
-        json.key("@type").text("Identifier");
-        json.key("notation").text(dataset_id);
-    });
-    json.key("title").text(title(dataset_id, contract));
-    json.key("description").text(&description(manifest, dataset_id, contract));
-    json.key("version").text(&format!("{}+{}", dataset.schema_version, manifest.release_id));
-    json.key("modified").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-    json.key("publisher").object(|json| {
-        json.key("@type").text("Organization");
-        json.key("name").text(&origin.publisher);
-    });
-    // The publisher is one organization; of several sources each is named here.
-    json.key("wasAttributedTo").array(|json| {
-        for publisher in Origin::each(&origin.publisher) {
-            json.object(|json| {
-                json.key("@type").text("Agent");
-                json.key("name").text(publisher);
-            });
+impl<'a> DcatDataset<'a> {
+    fn of(call: &'a Call<'_>, (dataset_id, dataset): (&'a str, &'a DatasetEntry), contact: &[DcatContact<'a>]) -> Self {
+        let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
+        let tasks = tasks_of(manifest, dataset);
+        let (origin, address) = (Origin::of(&tasks), format!("{}/v1/datasets/{dataset_id}", call.service.own_url()));
+        // What is told of an earlier release is had of it, too.
+        let of_release = asked::release_asked_for(call);
+        let link = |title, path: &str| DcatLink {
+            node_type: "Distribution",
+            title,
+            download_url: format!("{address}{path}{of_release}"),
+            media_type: "application/json",
+        };
+        let agent = |name: &str| DcatAgent { node_type: "Agent", name: name.to_owned() };
+        let period = period(dataset).map(|(start_date, end_date)| DcatPeriod { node_type: "PeriodOfTime", start_date, end_date });
+        Self {
+            node_type: "Dataset",
+            identifier: DcatIdentifier { node_type: "Identifier", notation: dataset_id },
+            title: title(dataset_id, contract),
+            description: description(manifest, dataset_id, contract),
+            version: format!("{}+{}", dataset.schema_version, manifest.release_id),
+            modified: newest_date(manifest, &dataset.parts),
+            // The publisher is one organization; of several sources each is named beneath.
+            publisher: DcatOrganization { node_type: "Organization", name: origin.publisher.clone() },
+            attributed_to: Origin::each(&origin.publisher).into_iter().map(agent).collect(),
+            language: vec!["en"],
+            keyword: vec![family(dataset_id)],
+            landing_page: DcatDocument::of(call, title(dataset_id, contract), &format!("/datasets/{dataset_id}")),
+            accrual_periodicity: tasks.iter().map(|task| task.cadence_days).min().map(periodicity),
+            temporal: period.into_iter().collect(),
+            access_rights: ACCESS,
+            rights: licences(&tasks).into_iter().collect(),
+            provenance: vec![origin.credit()],
+            relation: Origin::each(&origin.homepage).into_iter().map(str::to_owned).collect(),
+            described_by: link("Columns, rules and known limits", ""),
+            metadata_distribution: vec![link("Croissant 1.1", "/croissant.json")],
+            distribution: DcatDistribution::all(call, (dataset_id, dataset), contract, &origin),
+            contact_point: contact.to_vec(),
+            id: address,
         }
-    });
-    json.key("language").texts(["en"]);
-    json.key("keyword").texts([family(dataset_id)]);
-    json.key("landingPage").object(|json| write_document(json, title(dataset_id, contract), &call.service.address_of(&format!("/datasets/{dataset_id}"))));
-    json.key("accrualPeriodicity").optional_text(tasks.iter().map(|task| task.cadence_days).min().map(periodicity).as_deref());
-    json.key("temporal").array(|json| {
-        if let Some((first, last)) = period(dataset) {
-            json.object(|json| {
-                json.key("@type").text("PeriodOfTime");
-                json.key("startDate").text(&first);
-                json.key("endDate").text(&last);
-            });
-        }
-    });
-    json.key("accessRights").text(ACCESS);
-    json.key("rights").texts(licences(&tasks));
-    json.key("provenance").texts([origin.credit().as_str()]);
-    json.key("relation").texts(Origin::each(&origin.homepage));
-    json.key("describedBy").object(|json| {
-        json.key("@type").text("Distribution");
-        json.key("title").text("Columns, rules and known limits");
-        json.key("downloadURL").text(&format!("{address}{of_release}"));
-        json.key("mediaType").text("application/json");
-    });
-    json.key("metadataDistribution").array(|json| {
-        json.object(|json| {
-            json.key("@type").text("Distribution");
-            json.key("title").text("Croissant 1.1");
-            json.key("downloadURL").text(&format!("{address}/croissant.json{of_release}"));
-            json.key("mediaType").text("application/json");
-        });
-    });
-    json.key("distribution").array(|json| write_distributions(json, call, (dataset_id, dataset), contract, &origin));
+    }
 }
 
-/// Parquet, whose parts the access address lists with their digests; one part is a file by itself. And all of it as a table of text.
-fn write_distributions(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry), contract: Option<&Contract>, origin: &Origin) {
-    let manifest = &call.release.manifest;
-    let address = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), manifest.release_id);
-    let begin = |json: &mut Json, title: &str, format: &str, media_type: &str| {
-        json.key("@type").text("Distribution");
-        json.key("title").text(title);
-        json.key("format").text(format);
-        json.key("mediaType").text(media_type);
-        json.key("accessURL").text(&address);
-        json.key("license").text(&origin.licence);
-        json.key("accessRights").text(ACCESS);
-        json.key("issued").text(day_of(manifest));
-    };
-    json.object(|json| {
+impl<'a> DcatDistribution<'a> {
+    /// Parquet, whose parts the access address lists with their digests; one part is a file by itself. And all of it as a table of text.
+    fn all(call: &'a Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry), contract: Option<&Contract>, origin: &Origin) -> Vec<Self> {
+        let manifest = &call.release.manifest;
+        let address = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), manifest.release_id);
+        let of = |name, media_type, description| Self {
+            node_type: "Distribution",
+            title: name,
+            format: name,
+            media_type,
+            access_url: address.clone(),
+            license: origin.licence.clone(),
+            access_rights: ACCESS,
+            issued: day_of(manifest),
+            description,
+            byte_size: None,
+            download_url: None,
+            checksum: None,
+        };
         let rows: u64 = dataset.parts.iter().map(|part| part.rows).sum();
         let size_bytes: u64 = dataset.parts.iter().map(|part| part.size_bytes).sum();
-        begin(json, "Parquet", "Parquet", PARQUET);
-        json.key("description").text(&format!("{rows} records in {} files", dataset.parts.len()));
-        json.key("byteSize").text(&size_bytes.to_string());
+        let mut parquet = of("Parquet", PARQUET, format!("{rows} records in {} files", dataset.parts.len()));
+        parquet.byte_size = Some(size_bytes.to_string());
         if let [part] = dataset.parts.as_slice() {
-            json.key("downloadURL").text(&format!("{address}?format=parquet&part={}", part.sha256));
-            json.key("checksum").object(|json| {
-                json.key("@type").text("Checksum");
-                json.key("algorithm").text("SHA-256");
-                json.key("checksumValue").text(&part.sha256.to_string());
-            });
+            parquet.download_url = Some(format!("{address}?format=parquet&part={}", part.sha256));
+            parquet.checksum = Some(DcatChecksum { node_type: "Checksum", algorithm: "SHA-256", value: Sha256(part.sha256) });
         }
-    });
-    if contract.is_some() {
-        json.object(|json| {
-            begin(json, "CSV", "CSV", CSV);
-            json.key("description").text("All records as one table of text, without the pointers to the publishers' bytes");
-            json.key("downloadURL").text(&format!("{address}?format=csv"));
+        let csv = contract.map(|_| Self {
+            download_url: Some(format!("{address}?format=csv")),
+            ..of("CSV", CSV, "All records as one table of text, without the pointers to the publishers' bytes".to_owned())
         });
+        std::iter::once(parquet).chain(csv).collect()
     }
 }
 

@@ -1,63 +1,116 @@
 //! Why a build is another one than before, as answers tell it.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Sha256;
 use crate::http::service::Service;
-use crate::json::Json;
 use pubdata_core::provenance::Snapshot;
-use pubdata_store::{Cause, InputChange, TaskEntry, causes_of_task, changed_inputs};
+use pubdata_store::{Cause, TaskEntry, causes_of_task, changed_inputs};
 
-/// Writes the causes, and the files that are others.
-pub fn write_causes(json: &mut Json, service: &Service, before: Option<&TaskEntry>, after: Option<&TaskEntry>) {
-    let causes = causes_of_task(before, after);
-    // Which files they are is told beneath.
-    let is_of_a_file = |cause: &&Cause| matches!(cause, Cause::SourceChanged { .. });
-    let of_files = causes.iter().filter(is_of_a_file).take(1);
-    json.key("causes").array(|json| of_files.chain(causes.iter().filter(|cause| !is_of_a_file(cause))).for_each(|cause| write_cause(json, service, cause)));
-    json.key("inputs").array(|json| changed_inputs(before, after).into_iter().for_each(|change| write_change(json, change)));
+#[derive(Serialize, JsonSchema)]
+pub struct Causes<'a> {
+    /// Why the build is another one.
+    causes: Vec<BuildCause>,
+    /// The files that are not the same bytes; null on the side where a file was not read.
+    inputs: Vec<InputChange<'a>>,
 }
 
-fn write_cause(json: &mut Json, service: &Service, cause: &Cause) {
-    let told = |text: &str| Some(service.told(text));
-    let (word, before, after) = match cause {
-        Cause::TaskAdded => ("task_added", None, None),
-        Cause::TaskRemoved => ("task_removed", None, None),
-        Cause::SourceChanged { .. } => ("source_changed", None, None),
-        Cause::DeclarationChanged => ("declaration_changed", None, None),
-        Cause::ContractsChanged => ("contracts_changed", None, None),
-        Cause::CodeChanged { from, to } => ("code_changed", told(from), told(to)),
-        Cause::SampleChanged => ("sample_changed", None, None),
-        Cause::LayoutEvidenceChanged => ("layout_evidence_changed", None, None),
-        Cause::DateChanged { from, to, .. } => ("date_changed", told(from), told(to)),
-        Cause::InputsChanged => ("inputs_changed", None, None),
-        Cause::BecameStale { reason } => ("became_stale", None, reason.as_deref().and_then(told)),
-        Cause::BecameFresh => ("became_fresh", None, None),
-    };
-    json.object(|json| {
-        json.key("cause").text(word);
-        json.key("before").optional_text(before.as_deref());
-        json.key("after").optional_text(after.as_deref());
-    });
+#[derive(Serialize, JsonSchema)]
+struct BuildCause {
+    /// Stable code of the cause.
+    #[schemars(extend("enum" = [
+        "task_added", "task_removed", "source_changed", "declaration_changed", "contracts_changed", "code_changed", "sample_changed",
+        "layout_evidence_changed", "date_changed", "inputs_changed", "became_stale", "became_fresh"
+    ]))]
+    cause: &'static str,
+    /// Earlier version for `code_changed`, earlier day for `date_changed`; null for other causes.
+    before: Option<String>,
+    /// Versions of `code_changed`, days of `date_changed`, the reason of `became_stale`; null of others.
+    after: Option<String>,
 }
 
-fn write_change(json: &mut Json, (before, after): InputChange<'_>) {
-    json.object(|json| {
-        for (name, input) in [("before", before), ("after", after)] {
-            match input {
-                Some(input) => json.key(name).object(|json| write_input(json, input)),
-                None => json.key(name).null(),
-            }
-        }
-    });
+#[derive(Serialize, JsonSchema)]
+struct InputChange<'a> {
+    /// The file before the change; null if it was not read.
+    before: Option<SourceFile<'a>>,
+    /// The file after the change; null if it is no longer read.
+    after: Option<SourceFile<'a>>,
 }
 
 /// A publisher's file that a build was made from.
-pub fn write_input(json: &mut Json, input: &Snapshot) {
-    json.key("source_id").text(&input.source_id);
-    json.key("url").text(&input.url);
-    json.key("sha256").text(&input.sha256.to_string());
-    json.key("size_bytes").count(input.size_bytes);
-    json.key("source_version").text(&input.source_version);
-    json.key("source_date").text(&input.source_date);
-    json.key("fetched_at").text(&input.fetched_at);
-    json.key("obtained").text(input.obtained.name());
-    json.key("mirror").optional_text(input.mirror.as_deref());
+#[derive(Serialize, JsonSchema)]
+pub struct SourceFile<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// URL of the file at the publisher, without secrets.
+    url: &'a str,
+    /// SHA-256 digest of the file, in hexadecimal.
+    sha256: Sha256,
+    /// Size of the file in bytes.
+    size_bytes: u64,
+    /// The publisher's own label of the file.
+    source_version: &'a str,
+    /// The publisher's date of the file, YYYY-MM-DD.
+    source_date: &'a str,
+    /// Time at which these bytes were first fetched, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    fetched_at: &'a str,
+    /// `by program`: the program fetched the file. `by hand`: a person downloaded it and imported it.
+    #[schemars(extend("enum" = ["by program", "by hand"]))]
+    obtained: &'static str,
+    /// Name of the mirror that the bytes came from in place of the publisher; null if they came from the publisher, or a person imported them.
+    mirror: Option<&'a str>,
+}
+
+impl<'a> Causes<'a> {
+    /// The causes, and the files that are others.
+    pub fn of(service: &Service, before: Option<&'a TaskEntry>, after: Option<&'a TaskEntry>) -> Self {
+        let causes = causes_of_task(before, after);
+        // Which files they are is told beneath.
+        let is_of_a_file = |cause: &&Cause| matches!(cause, Cause::SourceChanged { .. });
+        let of_files = causes.iter().filter(is_of_a_file).take(1);
+        let file = |input: Option<&'a Snapshot>| input.map(SourceFile::of);
+        Self {
+            causes: of_files.chain(causes.iter().filter(|cause| !is_of_a_file(cause))).map(|cause| BuildCause::of(service, cause)).collect(),
+            inputs: changed_inputs(before, after).into_iter().map(|(before, after)| InputChange { before: file(before), after: file(after) }).collect(),
+        }
+    }
+}
+
+impl BuildCause {
+    fn of(service: &Service, cause: &Cause) -> Self {
+        let told = |text: &str| Some(service.told(text));
+        let (cause, before, after) = match cause {
+            Cause::TaskAdded => ("task_added", None, None),
+            Cause::TaskRemoved => ("task_removed", None, None),
+            Cause::SourceChanged { .. } => ("source_changed", None, None),
+            Cause::DeclarationChanged => ("declaration_changed", None, None),
+            Cause::ContractsChanged => ("contracts_changed", None, None),
+            Cause::CodeChanged { from, to } => ("code_changed", told(from), told(to)),
+            Cause::SampleChanged => ("sample_changed", None, None),
+            Cause::LayoutEvidenceChanged => ("layout_evidence_changed", None, None),
+            Cause::DateChanged { from, to, .. } => ("date_changed", told(from), told(to)),
+            Cause::InputsChanged => ("inputs_changed", None, None),
+            Cause::BecameStale { reason } => ("became_stale", None, reason.as_deref().and_then(told)),
+            Cause::BecameFresh => ("became_fresh", None, None),
+        };
+        Self { cause, before, after }
+    }
+}
+
+impl<'a> SourceFile<'a> {
+    pub fn of(input: &'a Snapshot) -> Self {
+        Self {
+            source_id: &input.source_id,
+            url: &input.url,
+            sha256: Sha256(input.sha256),
+            size_bytes: input.size_bytes,
+            source_version: &input.source_version,
+            source_date: &input.source_date,
+            fetched_at: &input.fetched_at,
+            obtained: input.obtained.name(),
+            mirror: input.mirror.as_deref(),
+        }
+    }
 }

@@ -1,18 +1,22 @@
 //! Answers `GET /v1/releases/{release_id}/changes`: what is different from an earlier release, and why. Only manifests are read: records are compared by
 //! `pubdata releases diff`, one record by `/v1/records/{record_id}/history`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::asked::{self, Earlier};
-use super::causes::write_causes;
+use super::causes::Causes;
+use crate::answer::Sha256;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter, RELEASE_ID, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
+use crate::release::manifests::ReleaseName;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Manifest, Part, causes, paired_parts};
 
@@ -31,13 +35,91 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: Data::Written("Changes"),
+    data: Data::of::<Changes<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| compare(call, json).boxed()),
 };
 
 /// The most parts of a dataset that are named one by one; all are counted.
 const MOST_PARTS: usize = 100;
+
+#[derive(Serialize, JsonSchema)]
+struct Changes<'a> {
+    /// Earlier of the two releases that are compared.
+    from: ReleaseName<'a>,
+    /// The later release, which the path names.
+    to: ReleaseName<'a>,
+    /// Those that are the same are left out.
+    datasets: Vec<DatasetChange<'a>>,
+    /// The builds that are others, and why.
+    tasks: Vec<TaskChange<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DatasetChange<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// Null where the release has no such dataset.
+    rows_before: Option<u64>,
+    /// Number of records in the later release; null if it has no such dataset.
+    rows_after: Option<u64>,
+    /// Number of Parquet files by change.
+    parts: PartCounts,
+    /// The first hundred, by partition.
+    changed_parts: Vec<PartChange<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetChangeParts")]
+struct PartCounts {
+    /// Files that only the later release has.
+    added: usize,
+    /// Files that only the earlier release has.
+    removed: usize,
+    /// Files that both releases have with different bytes.
+    changed: usize,
+    /// Files that are the same in both releases.
+    unchanged: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetChangeChangedPart")]
+struct PartChange<'a> {
+    /// Path of the file below the release: the later one's, or the earlier one's if the file was removed.
+    path: &'a str,
+    /// Column and value that all rows of the file share.
+    partition: &'a BTreeMap<String, String>,
+    /// Task that built the file.
+    task_id: &'a str,
+    /// Kind of change from the earlier to the later release.
+    change: Change,
+    /// Number of records in the earlier file; null if it was added.
+    rows_before: Option<u64>,
+    /// Number of records in the later file; null if it was removed.
+    rows_after: Option<u64>,
+    /// SHA-256 digest of the earlier file, in hexadecimal; null if it was added.
+    sha256_before: Option<Sha256>,
+    /// SHA-256 digest of the later file, in hexadecimal; null if it was removed.
+    sha256_after: Option<Sha256>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DatasetChangeChangedPartChange")]
+enum Change {
+    Added,
+    Removed,
+    Changed,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChangesTask")]
+struct TaskChange<'a> {
+    /// Identifier of the task: a pipeline and its partition, such as `census.acs5/vintage=2023`.
+    task_id: String,
+    #[serde(flatten)]
+    causes: Causes<'a>,
+}
 
 /// A part on both sides; none where it is not.
 type Sides<'a> = (Option<&'a Part>, Option<&'a Part>);
@@ -50,23 +132,13 @@ async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         None => release_before(call, &after.release_id).await?,
     };
     let before = asked::manifest(call, &since);
-    json.object(|json| {
-        for (name, manifest) in [("from", before), ("to", after)] {
-            json.key(name).object(|json| {
-                json.key("release_id").text(manifest.release_id.as_str());
-                json.key("published_at").instant(&manifest.published_at);
-            });
-        }
-        let dataset_ids: BTreeSet<&String> = before.datasets.keys().chain(after.datasets.keys()).collect();
-        json.key("datasets").array(|json| dataset_ids.into_iter().for_each(|dataset_id| write_dataset(json, before, after, dataset_id)));
-        json.key("tasks").array(|json| {
-            for task_id in causes(before, after).into_keys() {
-                json.object(|json| {
-                    json.key("task_id").text(&task_id);
-                    write_causes(json, call.service, before.tasks.get(&task_id), after.tasks.get(&task_id));
-                });
-            }
-        });
+    let dataset_ids: BTreeSet<&String> = before.datasets.keys().chain(after.datasets.keys()).collect();
+    let task = |task_id: String| TaskChange { causes: Causes::of(call.service, before.tasks.get(&task_id), after.tasks.get(&task_id)), task_id };
+    json.value(&Changes {
+        from: ReleaseName::of(before),
+        to: ReleaseName::of(after),
+        datasets: dataset_ids.into_iter().filter_map(|dataset_id| DatasetChange::of(before, after, dataset_id)).collect(),
+        tasks: causes(before, after).into_keys().map(task).collect(),
     });
     Ok(Meta { release, ..Meta::default() })
 }
@@ -85,50 +157,43 @@ async fn release_before(call: &Call<'_>, id: &ReleaseId) -> Result<Earlier> {
     Err(Problem::of_field(Code::CoverageUnavailable, "since", message))
 }
 
-/// Writes what is different in a dataset; nothing where nothing is.
-fn write_dataset(json: &mut Json, before: &Manifest, after: &Manifest, dataset_id: &str) {
-    let sides = paired_parts(before, after, dataset_id);
-    let all = sides.len();
-    let changed: Vec<(&str, Sides<'_>)> = sides.into_iter().filter_map(|sides| Some((change(sides)?, sides))).collect();
-    if changed.is_empty() {
-        return;
-    }
-    let count = |word: &str| changed.iter().filter(|(change, _)| *change == word).count() as u64;
-    let rows = |manifest: &Manifest| manifest.datasets.contains_key(dataset_id).then(|| manifest.rows(dataset_id).cast_signed());
-    json.object(|json| {
-        json.key("dataset_id").text(dataset_id);
-        json.key("rows_before").optional_integer(rows(before));
-        json.key("rows_after").optional_integer(rows(after));
-        json.key("parts").object(|json| {
-            for word in ["added", "removed", "changed"] {
-                json.key(word).count(count(word));
-            }
-            json.key("unchanged").count((all - changed.len()) as u64);
-        });
-        json.key("changed_parts").array(|json| changed.iter().take(MOST_PARTS).for_each(|(change, sides)| write_part(json, change, *sides)));
-    });
-}
-
-fn change((before, after): Sides<'_>) -> Option<&'static str> {
-    match (before, after) {
-        (Some(before), Some(after)) => (before.sha256 != after.sha256).then_some("changed"),
-        (Some(_), None) => Some("removed"),
-        (None, _) => Some("added"),
+impl<'a> DatasetChange<'a> {
+    /// What is different in a dataset; none where nothing is.
+    fn of(before: &'a Manifest, after: &'a Manifest, dataset_id: &'a str) -> Option<Self> {
+        let sides = paired_parts(before, after, dataset_id);
+        let all = sides.len();
+        let changed: Vec<PartChange<'_>> = sides.into_iter().filter_map(PartChange::of).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let count = |kind: Change| changed.iter().filter(|part| part.change == kind).count();
+        let rows = |manifest: &Manifest| manifest.datasets.contains_key(dataset_id).then(|| manifest.rows(dataset_id));
+        let (added, removed) = (count(Change::Added), count(Change::Removed));
+        let parts = PartCounts { added, removed, changed: count(Change::Changed), unchanged: all - changed.len() };
+        let changed_parts = changed.into_iter().take(MOST_PARTS).collect();
+        Some(Self { dataset_id, rows_before: rows(before), rows_after: rows(after), parts, changed_parts })
     }
 }
 
-fn write_part(json: &mut Json, change: &str, (before, after): Sides<'_>) {
-    let Some(part) = after.or(before) else { return };
-    let rows = |side: Option<&Part>| side.map(|part| part.rows.cast_signed());
-    let digest = |side: Option<&Part>| side.map(|part| part.sha256.to_string());
-    json.object(|json| {
-        json.key("path").text(&part.path);
-        json.key("partition").value(&part.partition);
-        json.key("task_id").text(&part.task_id);
-        json.key("change").text(change);
-        json.key("rows_before").optional_integer(rows(before));
-        json.key("rows_after").optional_integer(rows(after));
-        json.key("sha256_before").optional_text(digest(before).as_deref());
-        json.key("sha256_after").optional_text(digest(after).as_deref());
-    });
+impl<'a> PartChange<'a> {
+    /// None of a part that is the same on both sides.
+    fn of((before, after): Sides<'a>) -> Option<Self> {
+        let change = match (before, after) {
+            (Some(before), Some(after)) if before.sha256 == after.sha256 => return None,
+            (Some(_), Some(_)) => Change::Changed,
+            (Some(_), None) => Change::Removed,
+            (None, _) => Change::Added,
+        };
+        let part = after.or(before)?;
+        Some(Self {
+            path: &part.path,
+            partition: &part.partition,
+            task_id: &part.task_id,
+            change,
+            rows_before: before.map(|part| part.rows),
+            rows_after: after.map(|part| part.rows),
+            sha256_before: before.map(|part| Sha256(part.sha256)),
+            sha256_after: after.map(|part| Sha256(part.sha256)),
+        })
+    }
 }

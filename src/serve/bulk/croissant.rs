@@ -1,9 +1,15 @@
 //! Answers `GET /v1/datasets/{dataset_id}/croissant.json`: a dataset in the words of schema.org and Croissant 1.1 (MLCommons), with each part, its digest and
 //! where it is had, and what its columns mean. The dataset's page shows the part of it that search engines read.
 
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+
 use super::asked;
+use super::catalog::{ACCESS, CATALOG_TITLE};
 use super::datasets::family;
 use super::table;
+use crate::answer::{Instant, Sha256};
 use crate::described::{Origin, citation, day_of, description, licences, newest_date, period, tasks_of, title};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -14,7 +20,7 @@ use crate::http::response::PARQUET;
 use crate::json::Json;
 use pubdata_core::contract::{Column, Contract, Physical};
 use pubdata_core::ids::licence_address;
-use pubdata_store::{DatasetEntry, Manifest};
+use pubdata_store::{DatasetEntry, Part};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -24,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::Written("Croissant"),
+    data: Data::of::<Croissant<'static>>(),
     validity: Validity::Release,
     handler: Handler::LinkedData(describe),
 };
@@ -39,138 +45,339 @@ const PARQUET_OF_CROISSANT: &str = "application/x-parquet";
 const PARTS: &str = "parts";
 const RECORDS: &str = "records";
 
-/// How whoever wants the files gets them.
-pub const ACCESS: &str = "Files are downloaded with an API key of this server.";
+#[derive(Serialize, JsonSchema)]
+#[schemars(transform = with_head)]
+struct Croissant<'a> {
+    /// Name of the dataset.
+    name: &'a str,
+    /// What a row is, and the known limits.
+    description: String,
+    /// Identifier of the dataset, such as `permit.permit`.
+    identifier: &'a str,
+    /// Address of the dataset's page on this server.
+    url: String,
+    /// Version of the contract, and behind it the release.
+    version: String,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[serde(rename = "datePublished")]
+    #[schemars(extend("format" = "date-time"))]
+    date_published: Instant<'a>,
+    /// Date of the newest file behind it; where no file has one, of the release.
+    #[serde(rename = "dateModified")]
+    #[schemars(extend("format" = "date"))]
+    date_modified: String,
+    /// Keywords: the dataset's family.
+    keywords: Vec<&'a str>,
+    /// Language of the descriptions: `en`.
+    #[serde(rename = "inLanguage")]
+    in_language: &'static str,
+    /// Licences of the source files.
+    license: Vec<NamedWork<'a>>,
+    /// Publishers of the source files.
+    creator: Vec<NamedOrganization>,
+    /// Homepages of the sources.
+    #[serde(rename = "isBasedOn")]
+    based_on: Vec<String>,
+    /// What to write beside what is made of the data.
+    #[serde(rename = "creditText")]
+    credit_text: String,
+    /// What to write where the data are named as a source.
+    #[serde(rename = "citeAs")]
+    cite_as: String,
+    /// How to get access to the files.
+    #[serde(rename = "conditionsOfAccess")]
+    conditions_of_access: &'static str,
+    /// First and last day, where the partitions name years.
+    #[serde(rename = "temporalCoverage")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    temporal_coverage: Option<String>,
+    /// Catalog of all datasets of the release.
+    #[serde(rename = "includedInDataCatalog")]
+    catalog: NamedCatalog,
+    /// The parts; where there are several, also the set of them.
+    distribution: Vec<CroissantFile<'a>>,
+    /// Empty of a dataset that this program has no contract of.
+    #[serde(rename = "recordSet")]
+    record_set: Vec<CroissantRecordSet<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NamedWork<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "sc:CreativeWork"))]
+    node_type: &'static str,
+    /// Name or text of the licence.
+    name: &'a str,
+    /// Of a standard licence the address of its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&str")]
+    url: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NamedOrganization {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "sc:Organization"))]
+    node_type: &'static str,
+    /// Name of the publisher.
+    name: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NamedCatalog {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "sc:DataCatalog"))]
+    node_type: &'static str,
+    /// Name of the catalog.
+    name: &'static str,
+    /// URL of the catalog.
+    url: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantFile<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("enum" = ["cr:FileObject", "cr:FileSet"]))]
+    node_type: &'static str,
+    /// Of a part its path below the release, which is the name that a copy should have.
+    #[serde(rename = "@id")]
+    id: &'a str,
+    /// Name of the file or of the set of files.
+    name: &'a str,
+    /// Number of records in the file, or what the set contains.
+    description: String,
+    /// Where a key downloads it.
+    #[serde(rename = "contentUrl")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    content_url: Option<String>,
+    /// Size of the file with its unit, such as `1024 B`; absent from a set.
+    #[serde(rename = "contentSize")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    content_size: Option<String>,
+    /// Media types of Parquet: the one that Croissant readers use, and the registered one.
+    #[serde(rename = "encodingFormat")]
+    encoding_format: Vec<&'static str>,
+    /// SHA-256 digest of the file, in hexadecimal; absent from a set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Sha256")]
+    sha256: Option<Sha256>,
+    /// Of the set, the paths of the parts beside this document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    includes: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantRecordSet<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "cr:RecordSet"))]
+    node_type: &'static str,
+    /// Identifier of the record set in the document.
+    #[serde(rename = "@id")]
+    id: &'static str,
+    /// Name of the record set.
+    name: &'static str,
+    /// Meaning of one row, and which columns are left out.
+    description: String,
+    /// Fields that together identify a row.
+    key: Vec<CroissantReference>,
+    /// Columns of the dataset, without the pointers to source bytes.
+    field: Vec<CroissantField<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantField<'a> {
+    /// Type of the node in the standard's vocabulary.
+    #[serde(rename = "@type")]
+    #[schemars(extend("const" = "cr:Field"))]
+    node_type: &'static str,
+    /// Identifier of the field in the document.
+    #[serde(rename = "@id")]
+    id: String,
+    /// Name of the column.
+    name: &'a str,
+    /// Meaning of the column.
+    description: &'a str,
+    /// Exact decimals are `sc:Float`: the standard has none.
+    #[serde(rename = "dataType")]
+    #[schemars(extend("enum" = ["sc:Text", "cr:Int32", "cr:Int64", "cr:Float64", "sc:Boolean", "sc:Date", "sc:Float"]))]
+    data_type: &'static str,
+    /// True if the column holds lists; absent otherwise.
+    #[serde(rename = "isArray")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    is_array: Option<bool>,
+    /// Shape of the lists: `-1`, one dimension of any length; absent if the column holds no lists.
+    #[serde(rename = "arrayShape")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&str")]
+    array_shape: Option<&'static str>,
+    /// Files and column that the field is read from.
+    source: CroissantSource<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantSource<'a> {
+    /// The file, if the dataset has one; else absent.
+    #[serde(rename = "fileObject")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CroissantReference")]
+    file_object: Option<CroissantReference>,
+    /// The set of files, if the dataset has several; else absent.
+    #[serde(rename = "fileSet")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CroissantReference")]
+    file_set: Option<CroissantReference>,
+    /// Column that the values are taken from.
+    extract: CroissantExtract<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantReference {
+    /// Identifier of another node of the document.
+    #[serde(rename = "@id")]
+    id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CroissantExtract<'a> {
+    /// Name of the column in the file.
+    column: &'a str,
+}
+
+/// Adds the members of [`HEAD`] to the schema.
+fn with_head(schema: &mut Schema) {
+    let head: Value = serde_json::from_str(HEAD).expect("the head is JSON");
+    let terms = json!({"type": ["string", "object"], "additionalProperties": {"type": "string"}});
+    let members = [
+        ("@context", json!({"type": "object", "description": "The terms of the standard.", "additionalProperties": terms})),
+        ("@type", json!({"type": "string", "const": head["@type"], "description": "Type of the node in the standard's vocabulary."})),
+        ("conformsTo", json!({"type": "string", "const": head["conformsTo"], "description": "URL of the version of the standard that the document follows."})),
+    ];
+    for (at, (name, member)) in members.into_iter().enumerate() {
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.insert(at, json!(name));
+        }
+        schema.ensure_object()["properties"][name] = member;
+    }
+}
 
 fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
-    let contract = call.contracts().get(dataset_id);
     json.object(|json| {
+        // As the standard prescribes it, to the blank.
         json.raw(HEAD.trim_matches(['{', '}', ' ', '\n']));
-        write_dataset(json, call, (dataset_id, dataset), contract);
-        json.key("distribution").array(|json| write_files(json, call, manifest, (dataset_id, dataset)));
-        json.key("recordSet").array(|json| {
-            if let Some(contract) = contract {
-                write_records(json, dataset, contract);
-            }
-        });
+        json.members(&Croissant::of(call, dataset_id, dataset));
     });
     Ok(Meta::default())
 }
 
-/// What schema.org has words for.
-fn write_dataset(json: &mut Json, call: &Call<'_>, (dataset_id, dataset): (&str, &DatasetEntry), contract: Option<&Contract>) {
-    let (manifest, own_url) = (&call.release.manifest, call.service.own_url());
-    let tasks = tasks_of(manifest, dataset);
-    let origin = Origin::of(&tasks);
-    json.key("name").text(title(dataset_id, contract));
-    json.key("description").text(&description(manifest, dataset_id, contract));
-    json.key("identifier").text(dataset_id);
-    json.key("url").text(&call.service.address_of(&format!("/datasets/{dataset_id}")));
-    // A semantic version whose build is the release: the contract says what a reader may rely on, the release which records these are.
-    json.key("version").text(&format!("{}+{}", dataset.schema_version, manifest.release_id));
-    json.key("datePublished").instant(&manifest.published_at);
-    let date = newest_date(manifest, &dataset.parts);
-    json.key("dateModified").text(date.as_deref().unwrap_or_else(|| day_of(manifest)));
-    json.key("keywords").texts([family(dataset_id)]);
-    json.key("inLanguage").text("en");
-    json.key("license").array(|json| {
-        for licence in licences(&tasks) {
-            json.object(|json| {
-                json.key("@type").text("sc:CreativeWork");
-                json.key("name").text(licence);
-                if let Some(address) = licence_address(licence) {
-                    json.key("url").text(address);
-                }
-            });
+impl<'a> Croissant<'a> {
+    fn of(call: &'a Call<'_>, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+        let (manifest, contract) = (&call.release.manifest, call.contracts().get(dataset_id));
+        let tasks = tasks_of(manifest, dataset);
+        let origin = Origin::of(&tasks);
+        let work = |name: &'a str| NamedWork { node_type: "sc:CreativeWork", name, url: licence_address(name) };
+        let organization = |name: &str| NamedOrganization { node_type: "sc:Organization", name: name.to_owned() };
+        Self {
+            name: title(dataset_id, contract),
+            description: description(manifest, dataset_id, contract),
+            identifier: dataset_id,
+            url: call.service.address_of(&format!("/datasets/{dataset_id}")),
+            // A semantic version whose build is the release: the contract says what a reader may rely on, the release which records these are.
+            version: format!("{}+{}", dataset.schema_version, manifest.release_id),
+            date_published: Instant(&manifest.published_at),
+            date_modified: newest_date(manifest, &dataset.parts).unwrap_or_else(|| day_of(manifest).to_owned()),
+            keywords: vec![family(dataset_id)],
+            in_language: "en",
+            license: licences(&tasks).into_iter().map(work).collect(),
+            creator: Origin::each(&origin.publisher).into_iter().map(organization).collect(),
+            based_on: Origin::each(&origin.homepage).into_iter().map(str::to_owned).collect(),
+            credit_text: origin.credit(),
+            cite_as: citation(manifest, dataset_id, &origin, contract),
+            conditions_of_access: ACCESS,
+            temporal_coverage: period(dataset).map(|(first, last)| format!("{first}/{last}")),
+            catalog: NamedCatalog {
+                node_type: "sc:DataCatalog",
+                name: CATALOG_TITLE,
+                url: format!("{}/v1/catalog.json{}", call.service.own_url(), asked::release_asked_for(call)),
+            },
+            distribution: files(call, dataset_id, dataset),
+            record_set: contract.map(|contract| CroissantRecordSet::of(dataset, contract)).into_iter().collect(),
         }
-    });
-    json.key("creator").array(|json| {
-        for publisher in Origin::each(&origin.publisher) {
-            json.object(|json| {
-                json.key("@type").text("sc:Organization");
-                json.key("name").text(publisher);
-            });
-        }
-    });
-    json.key("isBasedOn").texts(Origin::each(&origin.homepage));
-    json.key("creditText").text(&origin.credit());
-    json.key("citeAs").text(&citation(manifest, dataset_id, &origin, contract));
-    json.key("conditionsOfAccess").text(ACCESS);
-    if let Some((first, last)) = period(dataset) {
-        json.key("temporalCoverage").text(&format!("{first}/{last}"));
-    }
-    json.key("includedInDataCatalog").object(|json| {
-        json.key("@type").text("sc:DataCatalog");
-        json.key("name").text("Public Data Lookup Service");
-        json.key("url").text(&format!("{own_url}/v1/catalog.json{}", asked::release_asked_for(call)));
-    });
-}
-
-fn write_files(json: &mut Json, call: &Call<'_>, manifest: &Manifest, (dataset_id, dataset): (&str, &DatasetEntry)) {
-    let download = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), manifest.release_id);
-    for part in &dataset.parts {
-        json.object(|json| {
-            json.key("@type").text("cr:FileObject");
-            json.key("@id").text(&part.path);
-            json.key("name").text(&part.path);
-            json.key("description").text(&format!("{} records", part.rows));
-            json.key("contentUrl").text(&format!("{download}?format=parquet&part={}", part.sha256));
-            json.key("contentSize").text(&format!("{} B", part.size_bytes));
-            json.key("encodingFormat").texts([PARQUET_OF_CROISSANT, PARQUET]);
-            json.key("sha256").text(&part.sha256.to_string());
-        });
-    }
-    if dataset.parts.len() > 1 {
-        json.object(|json| {
-            json.key("@type").text("cr:FileSet");
-            json.key("@id").text(PARTS);
-            json.key("name").text(PARTS);
-            json.key("description").text("All parts, at their paths beside this document; each record is in one of them.");
-            json.key("encodingFormat").texts([PARQUET_OF_CROISSANT, PARQUET]);
-            // Without `containedIn`, which is for archives: mlcroissant reads no records of files that are parts of another file and not packed in it.
-            json.key("includes").text(&format!("{dataset_id}/*.parquet"));
-        });
     }
 }
 
-/// The columns that a table of text has too: pointers are lists of structures, and `record_id` leads to them.
-fn write_records(json: &mut Json, dataset: &DatasetEntry, contract: &Contract) {
-    let source = match dataset.parts.as_slice() {
-        [part] => ("fileObject", part.path.as_str()),
-        _ => ("fileSet", PARTS),
+fn files<'a>(call: &Call<'_>, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<CroissantFile<'a>> {
+    let download = format!("{}/v1/releases/{}/datasets/{dataset_id}", call.service.own_url(), call.release.manifest.release_id);
+    let of_part = |part: &'a Part| CroissantFile {
+        node_type: "cr:FileObject",
+        id: &part.path,
+        name: &part.path,
+        description: format!("{} records", part.rows),
+        content_url: Some(format!("{download}?format=parquet&part={}", part.sha256)),
+        content_size: Some(format!("{} B", part.size_bytes)),
+        encoding_format: vec![PARQUET_OF_CROISSANT, PARQUET],
+        sha256: Some(Sha256(part.sha256)),
+        includes: None,
     };
-    json.object(|json| {
-        json.key("@type").text("cr:RecordSet");
-        json.key("@id").text(RECORDS);
-        json.key("name").text(RECORDS);
-        json.key("description").text(&format!("{} Without the pointers to the publishers' bytes, to which record_id leads.", contract.grain));
-        json.key("key").array(|json| {
-            for column in &contract.primary_key {
-                json.object(|json| json.key("@id").joined(&[RECORDS, "/", column]));
-            }
-        });
-        json.key("field").array(|json| table::columns(contract).iter().for_each(|column| write_field(json, column, source)));
+    let all = (dataset.parts.len() > 1).then(|| CroissantFile {
+        node_type: "cr:FileSet",
+        id: PARTS,
+        name: PARTS,
+        description: "All parts, at their paths beside this document; each record is in one of them.".to_owned(),
+        content_url: None,
+        content_size: None,
+        encoding_format: vec![PARQUET_OF_CROISSANT, PARQUET],
+        sha256: None,
+        // Without `containedIn`, which is for archives: mlcroissant reads no records of files that are parts of another file and not packed in it.
+        includes: Some(format!("{dataset_id}/*.parquet")),
     });
+    dataset.parts.iter().map(of_part).chain(all).collect()
 }
 
-fn write_field(json: &mut Json, column: &Column, (kind, id): (&str, &str)) {
-    json.object(|json| {
-        json.key("@type").text("cr:Field");
-        json.key("@id").joined(&[RECORDS, "/", &column.name]);
-        json.key("name").text(&column.name);
-        json.key("description").text(&column.description);
-        json.key("dataType").text(data_type(column.column_type.physical));
-        if column.column_type.physical == Physical::StringList {
-            json.key("isArray").flag(true);
-            json.key("arrayShape").text("-1");
+impl<'a> CroissantRecordSet<'a> {
+    /// The columns that a table of text has too: pointers are lists of structures, and `record_id` leads to them.
+    fn of(dataset: &DatasetEntry, contract: &'a Contract) -> Self {
+        Self {
+            node_type: "cr:RecordSet",
+            id: RECORDS,
+            name: RECORDS,
+            description: format!("{} Without the pointers to the publishers' bytes, to which record_id leads.", contract.grain),
+            key: contract.primary_key.iter().map(|column| CroissantReference { id: format!("{RECORDS}/{column}") }).collect(),
+            field: table::columns(contract).map(|column| CroissantField::of(column, dataset)).collect(),
         }
-        json.key("source").object(|json| {
-            json.key(kind).object(|json| json.key("@id").text(id));
-            json.key("extract").object(|json| json.key("column").text(&column.name));
-        });
-    });
+    }
+}
+
+impl<'a> CroissantField<'a> {
+    fn of(column: &'a Column, dataset: &DatasetEntry) -> Self {
+        let is_list = column.column_type.physical == Physical::StringList;
+        let (file, set) = match dataset.parts.as_slice() {
+            [part] => (Some(part.path.as_str()), None),
+            _ => (None, Some(PARTS)),
+        };
+        let reference = |id: Option<&str>| id.map(|id| CroissantReference { id: id.to_owned() });
+        Self {
+            node_type: "cr:Field",
+            id: format!("{RECORDS}/{}", column.name),
+            name: &column.name,
+            description: &column.description,
+            data_type: data_type(column.column_type.physical),
+            is_array: is_list.then_some(true),
+            array_shape: is_list.then_some("-1"),
+            source: CroissantSource { file_object: reference(file), file_set: reference(set), extract: CroissantExtract { column: &column.name } },
+        }
+    }
 }
 
 /// What a value of a column is; Croissant has no exact decimals.

@@ -5,18 +5,23 @@ use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::asked;
 use super::datasets::{family, late_since};
-use crate::described::{Origin, newest_date, tasks_of, verdict, write_counts, write_findings, write_partitions};
+use crate::answer::{self, Float, Instant};
+use crate::described::{Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date, tasks_of, verdict};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::meaning::write_words;
-use pubdata_core::contract::{Column, Contract, Invariant, Physical};
+use crate::meaning::{KnownWords, known_words};
+use crate::release::freshness::Freshness;
+use crate::release::manifests::ReleaseName;
+use pubdata_core::contract::{Column, Contract, Invariant, Physical, Rule, Severity};
 use pubdata_store::{DatasetEntry, Manifest};
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -27,13 +32,142 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("columns"), RELEASE, AS_OF],
     body: None,
-    data: Data::Written("Dataset"),
+    data: Data::of::<Dataset<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };
 
 /// The most releases whose rows are told.
 const MOST_RELEASES: usize = 30;
+
+#[derive(Serialize, JsonSchema)]
+struct Dataset<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// First segment of the dataset's identifier, such as `permit`.
+    family: &'a str,
+    /// Version of the contract that the release was made with.
+    schema_version: &'a str,
+    /// Version of the contract that `columns` and `rules` describe; null if this server has no contract for the dataset.
+    contract_version: Option<&'a str>,
+    /// Name of the dataset; null if this server has no contract for it.
+    title: Option<&'a str>,
+    /// Meaning of one row; null if this server has no contract for the dataset.
+    grain: Option<&'a str>,
+    /// Columns that together identify a row.
+    primary_key: &'a [String],
+    /// Columns that the rows are sorted by.
+    sort_by: &'a [String],
+    /// Columns that the Parquet files are partitioned by; empty if there are none.
+    partition_by: &'a [String],
+    /// Paths that are answered from it.
+    serves: &'a [String],
+    /// What a reader might look for here in vain.
+    not_covered: &'a [String],
+    /// Columns of the contract; empty if this server has no contract for the dataset.
+    columns: Vec<DatasetColumn<'a>>,
+    /// Rules that relate columns of a record to each other.
+    rules: Vec<DatasetRule<'a>>,
+    #[serde(flatten)]
+    origin: Origin,
+    /// What to write beside what is made of the data.
+    credit: String,
+    /// Days from one edition to the next, the shortest of the sources; null if the release describes no build.
+    cadence_days: Option<i64>,
+    /// By source, the day from which its next edition is late unless it has come.
+    expected: Vec<Expected<'a>>,
+    /// The day since which the publisher's next edition is late by its calendar; null when on time.
+    #[schemars(with = "Option<answer::Date>")]
+    late_since: Option<Date>,
+    /// Age of the dataset's newest source file against the publisher's cadence.
+    freshness: Freshness,
+    /// True if the release was built from sample files instead of the publishers' complete files.
+    is_sample: bool,
+    /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
+    #[schemars(extend("format" = "date"))]
+    source_date: Option<String>,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Instant<'a>,
+    #[serde(flatten)]
+    counts: Counts<'a>,
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
+    validation_status: &'static str,
+    /// What is known of the publisher's words in each coded column of each build; empty for datasets without such columns, and of builds of earlier versions.
+    words: Vec<KnownWords<'a>>,
+    /// What needs attention about its sources: known issues.
+    findings: Vec<SourceFinding<'a>>,
+    /// Parts of the dataset that are built on their own, such as a vintage or a city.
+    partitions: Vec<Partition<'a>>,
+    /// Of the last 30 releases that are kept and had the dataset, newest first; none that was published after the one that answers.
+    history: Vec<RowsOfRelease<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DatasetColumn<'a> {
+    /// Name of the column.
+    name: &'a str,
+    /// Physical type of the column.
+    #[serde(rename = "type")]
+    #[schemars(with = "&str", extend("enum" = ["string", "int32", "int64", "float64", "boolean", "date", "decimal", "string_list", "pointers"]))]
+    physical: Physical,
+    /// Name of the semantic type, which columns of the same meaning share.
+    meaning: &'a str,
+    /// Unit of the values where the column's name states it; null otherwise. Where the unit varies by row, another column has it.
+    unit: Option<&'a str>,
+    /// True if the column may be null.
+    nullable: bool,
+    /// Meaning of the column.
+    description: &'a str,
+    /// The only values allowed; empty where all are.
+    values: &'a [String],
+    /// Smallest value allowed; null if there is no limit.
+    minimum: Option<Float>,
+    /// Largest value allowed; null if there is no limit.
+    maximum: Option<Float>,
+    /// Exact number of digits of a code; null for other columns.
+    digits: Option<usize>,
+    /// Digits after the point of a decimal; null for other columns.
+    decimals: Option<i32>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DatasetRule<'a> {
+    /// Stable code of the rule, as in `warnings` and `quarantined`.
+    code: &'a str,
+    /// Kind of check that the rule makes.
+    #[schemars(with = "&str", extend("enum" = ["exactly_one_of", "all_or_none", "present_iff", "present_unless", "range_where", "in_order", "sum_within"]))]
+    rule: Rule,
+    /// Columns that the rule relates.
+    columns: &'a [String],
+    /// What becomes of a record that breaks it: published with the code among its warnings, or set aside.
+    #[schemars(with = "&str", extend("enum" = ["warning", "quarantine"]))]
+    severity: Severity,
+    /// What the rule demands and why, in words.
+    description: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetExpected")]
+struct Expected<'a> {
+    /// Identifier of the source.
+    source_id: &'a str,
+    /// Day from which the source's next edition is late.
+    #[schemars(with = "answer::Date")]
+    late_from: Date,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetHistory")]
+struct RowsOfRelease<'a> {
+    #[serde(flatten)]
+    release: ReleaseName<'a>,
+    /// Number of records that the dataset had in the release.
+    rows: u64,
+    /// Number of records that were quarantined in the release.
+    quarantined_rows: u64,
+}
 
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (manifest, dataset_id) = (&call.release.manifest, call.path_value("dataset_id"));
@@ -42,42 +176,40 @@ async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let contract = call.contracts().get(dataset_id);
     let tasks = tasks_of(manifest, dataset);
     let origin = Origin::of(&tasks);
-    json.object(|json| {
-        json.key("dataset_id").text(dataset_id);
-        json.key("family").text(family(dataset_id));
-        json.key("schema_version").text(&dataset.schema_version);
-        write_contract(json, contract);
-        origin.write(json);
-        json.key("credit").text(&origin.credit());
-        json.key("cadence_days").optional_integer(tasks.iter().map(|task| task.cadence_days).min());
-        json.key("expected").array(|json| {
-            for (source_id, day) in expected(manifest, dataset) {
-                json.object(|json| {
-                    json.key("source_id").text(source_id);
-                    json.key("late_from").text(&day.to_string());
-                });
-            }
-        });
-        json.key("late_since").optional_text(late_since(call, manifest, dataset).as_deref());
-        json.key("freshness").text(call.release.freshness(call.today()).of(dataset_id).name());
-        json.key("is_sample").flag(manifest.is_sample);
-        json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-        json.key("published_at").instant(&manifest.published_at);
-        write_counts(json, manifest, dataset_id);
-        json.key("validation_status").text(verdict(dataset));
-        write_words(json, manifest, dataset_id, dataset);
-        write_findings(json, call, &tasks);
-        write_partitions(json, call, dataset);
-        json.key("history").array(|json| {
-            for (summary, sums) in history.iter().filter_map(|summary| Some((summary, summary.datasets.get(dataset_id)?))) {
-                json.object(|json| {
-                    json.key("release_id").text(summary.release_id.as_str());
-                    json.key("published_at").instant(&summary.published_at);
-                    json.key("rows").count(sums.rows);
-                    json.key("quarantined_rows").count(sums.quarantined_rows);
-                });
-            }
-        });
+    let texts = |of: fn(&Contract) -> &[String]| contract.map(of).unwrap_or_default();
+    let rows_of_release = history.iter().filter_map(|summary| {
+        let sums = summary.datasets.get(dataset_id)?;
+        Some(RowsOfRelease { release: summary.name(), rows: sums.rows, quarantined_rows: sums.quarantined_rows })
+    });
+    json.value(&Dataset {
+        dataset_id,
+        family: family(dataset_id),
+        schema_version: &dataset.schema_version,
+        contract_version: contract.map(|contract| contract.version.as_str()),
+        title: contract.map(|contract| contract.title.as_str()),
+        grain: contract.map(|contract| contract.grain.as_str()),
+        primary_key: texts(|contract| &contract.primary_key),
+        sort_by: texts(|contract| &contract.sort_by),
+        partition_by: texts(|contract| &contract.partition_by),
+        serves: texts(|contract| &contract.serves),
+        not_covered: texts(|contract| &contract.not_covered),
+        columns: contract.into_iter().flat_map(|contract| &contract.columns).map(DatasetColumn::of).collect(),
+        rules: contract.into_iter().flat_map(|contract| &contract.invariants).map(DatasetRule::of).collect(),
+        credit: origin.credit(),
+        origin,
+        cadence_days: tasks.iter().map(|task| task.cadence_days).min(),
+        expected: expected(manifest, dataset).into_iter().map(|(source_id, late_from)| Expected { source_id, late_from }).collect(),
+        late_since: late_since(call, manifest, dataset),
+        freshness: call.release.freshness(call.today()).of(dataset_id),
+        is_sample: manifest.is_sample,
+        source_date: newest_date(manifest, &dataset.parts),
+        published_at: Instant(&manifest.published_at),
+        counts: Counts::of(manifest, dataset_id),
+        validation_status: verdict(dataset),
+        words: known_words(manifest, dataset_id, dataset),
+        findings: findings(call, &tasks),
+        partitions: described_partitions(call, dataset),
+        history: rows_of_release.collect(),
     });
     Ok(Meta { datasets: vec![dataset_id.to_owned().into()], ..Meta::default() })
 }
@@ -92,47 +224,27 @@ fn expected<'a>(manifest: &'a Manifest, dataset: &DatasetEntry) -> BTreeMap<&'a 
     days
 }
 
-fn write_contract(json: &mut Json, contract: Option<&Contract>) {
-    let texts = |of: fn(&Contract) -> &Vec<String>| contract.into_iter().flat_map(of).map(String::as_str);
-    json.key("contract_version").optional_text(contract.map(|contract| contract.version.as_str()));
-    json.key("title").optional_text(contract.map(|contract| contract.title.as_str()));
-    json.key("grain").optional_text(contract.map(|contract| contract.grain.as_str()));
-    json.key("primary_key").texts(texts(|contract| &contract.primary_key));
-    json.key("sort_by").texts(texts(|contract| &contract.sort_by));
-    json.key("partition_by").texts(texts(|contract| &contract.partition_by));
-    json.key("serves").texts(texts(|contract| &contract.serves));
-    json.key("not_covered").texts(texts(|contract| &contract.not_covered));
-    json.key("columns").array(|json| contract.into_iter().flat_map(|contract| &contract.columns).for_each(|column| write_column(json, column)));
-    json.key("rules").array(|json| contract.into_iter().flat_map(|contract| &contract.invariants).for_each(|rule| write_rule(json, rule)));
+impl<'a> DatasetColumn<'a> {
+    fn of(column: &'a Column) -> Self {
+        let column_type = &column.column_type;
+        Self {
+            name: &column.name,
+            physical: column_type.physical,
+            meaning: &column.type_name,
+            unit: column.unit(),
+            nullable: column.nullable,
+            description: &column.description,
+            values: &column_type.values,
+            minimum: column_type.min.map(Float),
+            maximum: column_type.max.map(Float),
+            digits: column_type.digits,
+            decimals: (column_type.physical == Physical::Decimal).then(|| i32::from(column_type.scale)),
+        }
+    }
 }
 
-fn write_column(json: &mut Json, column: &Column) {
-    let column_type = &column.column_type;
-    let bound = |json: &mut Json, bound: Option<f64>| match bound {
-        Some(bound) => json.float(bound),
-        None => json.null(),
-    };
-    json.object(|json| {
-        json.key("name").text(&column.name);
-        json.key("type").value(&column_type.physical);
-        json.key("meaning").text(&column.type_name);
-        json.key("unit").optional_text(column.unit());
-        json.key("nullable").flag(column.nullable);
-        json.key("description").text(&column.description);
-        json.key("values").texts(column_type.values.iter().map(String::as_str));
-        bound(json.key("minimum"), column_type.min);
-        bound(json.key("maximum"), column_type.max);
-        json.key("digits").optional_integer(column_type.digits.and_then(|digits| i64::try_from(digits).ok()));
-        json.key("decimals").optional_integer((column_type.physical == Physical::Decimal).then_some(i64::from(column_type.scale)));
-    });
-}
-
-fn write_rule(json: &mut Json, rule: &Invariant) {
-    json.object(|json| {
-        json.key("code").text(&rule.code);
-        json.key("rule").value(&rule.rule);
-        json.key("columns").texts(rule.columns.iter().map(String::as_str));
-        json.key("severity").value(&rule.severity);
-        json.key("description").text(&rule.description);
-    });
+impl<'a> DatasetRule<'a> {
+    fn of(rule: &'a Invariant) -> Self {
+        Self { code: &rule.code, rule: rule.rule, columns: &rule.columns, severity: rule.severity, description: &rule.description }
+    }
 }

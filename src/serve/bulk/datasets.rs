@@ -1,5 +1,10 @@
 //! Answers `GET /v1/datasets`: every dataset of the release on one line each.
 
+use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer;
 use crate::described::{Origin, newest_date, tasks_of};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -7,6 +12,7 @@ use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, RELEASE, format};
 use crate::http::problem::Result;
 use crate::json::Json;
+use crate::release::freshness::Freshness;
 use crate::release::manifests::Summary;
 use pubdata_store::{DatasetEntry, Manifest};
 
@@ -18,37 +24,72 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[format("datasets"), RELEASE, AS_OF],
     body: None,
-    data: Data::Written("Datasets"),
+    data: Data::of::<Datasets<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(list),
 };
 
-fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+#[derive(Serialize, JsonSchema)]
+struct Datasets<'a> {
+    /// The datasets of the release, by identifier.
+    datasets: Vec<DatasetLine<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DatasetLine<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// The first word of the id.
+    family: &'a str,
+    /// Name of the dataset; null if this server has no contract for it.
+    title: Option<&'a str>,
+    /// Meaning of one row; null if this server has no contract for the dataset.
+    grain: Option<&'a str>,
+    /// Number of records in the dataset.
+    rows: u64,
+    /// Records that were set aside.
+    quarantined_rows: u64,
+    /// Number of columns; null if this server has no contract for the dataset.
+    columns: Option<usize>,
+    /// Number of Parquet files.
+    parts: u64,
+    /// Size of all Parquet files of the dataset, in bytes.
+    size_bytes: u64,
+    #[serde(flatten)]
+    origin: Origin,
+    /// Age of the dataset's newest source file against the publisher's cadence.
+    freshness: Freshness,
+    /// The day since which the publisher's next edition is late by its calendar; null when on time.
+    #[schemars(with = "Option<answer::Date>")]
+    late_since: Option<Date>,
+    /// Date of the newest source file, YYYY-MM-DD; null if no file has a date.
+    #[schemars(extend("format" = "date"))]
+    source_date: Option<String>,
+}
+
+fn list<'a>(call: &'a Call<'_>, json: &mut Json) -> Result<Meta> {
     let manifest = &call.release.manifest;
     let (summary, freshness) = (Summary::of(manifest), call.release.freshness(call.today()));
-    json.object(|json| {
-        json.key("datasets").array(|json| {
-            for (dataset_id, dataset) in &manifest.datasets {
-                let contract = call.contracts().get(dataset_id);
-                let sums = summary.datasets.get(dataset_id).copied().unwrap_or_default();
-                json.object(|json| {
-                    json.key("dataset_id").text(dataset_id);
-                    json.key("family").text(family(dataset_id));
-                    json.key("title").optional_text(contract.map(|contract| contract.title.as_str()));
-                    json.key("grain").optional_text(contract.map(|contract| contract.grain.as_str()));
-                    json.key("rows").count(sums.rows);
-                    json.key("quarantined_rows").count(sums.quarantined_rows);
-                    json.key("columns").optional_integer(contract.and_then(|contract| i64::try_from(contract.columns.len()).ok()));
-                    json.key("parts").count(sums.parts);
-                    json.key("size_bytes").count(sums.size_bytes);
-                    Origin::of(&tasks_of(manifest, dataset)).write(json);
-                    json.key("freshness").text(freshness.of(dataset_id).name());
-                    json.key("late_since").optional_text(late_since(call, manifest, dataset).as_deref());
-                    json.key("source_date").optional_text(newest_date(manifest, &dataset.parts).as_deref());
-                });
-            }
-        });
-    });
+    let line = |(dataset_id, dataset): (&'a String, &'a DatasetEntry)| {
+        let contract = call.contracts().get(dataset_id);
+        let sums = summary.datasets.get(dataset_id).copied().unwrap_or_default();
+        DatasetLine {
+            dataset_id,
+            family: family(dataset_id),
+            title: contract.map(|contract| contract.title.as_str()),
+            grain: contract.map(|contract| contract.grain.as_str()),
+            rows: sums.rows,
+            quarantined_rows: sums.quarantined_rows,
+            columns: contract.map(|contract| contract.columns.len()),
+            parts: sums.parts,
+            size_bytes: sums.size_bytes,
+            origin: Origin::of(&tasks_of(manifest, dataset)),
+            freshness: freshness.of(dataset_id),
+            late_since: late_since(call, manifest, dataset),
+            source_date: newest_date(manifest, &dataset.parts),
+        }
+    };
+    json.value(&Datasets { datasets: manifest.datasets.iter().map(line).collect() });
     Ok(Meta::default())
 }
 
@@ -58,6 +99,6 @@ pub fn family(dataset_id: &str) -> &str {
 }
 
 /// The day since which an edition of the dataset's sources is late.
-pub fn late_since(call: &Call<'_>, manifest: &Manifest, dataset: &DatasetEntry) -> Option<String> {
-    dataset.parts.iter().filter_map(|part| manifest.late_since(&part.task_id, call.today())).min().map(|day| day.to_string())
+pub fn late_since(call: &Call<'_>, manifest: &Manifest, dataset: &DatasetEntry) -> Option<Date> {
+    dataset.parts.iter().filter_map(|part| manifest.late_since(&part.task_id, call.today())).min()
 }

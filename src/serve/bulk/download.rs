@@ -7,14 +7,16 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::release::write_part;
+use super::release::PartFile;
 use super::{asked, table};
 use crate::described::{Origin, citation, tasks_of};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, TextForm};
+use crate::http::parameters::{Kind, Parameter, RELEASE_ID, TextForm};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{PARQUET, as_file, insert, not_modified};
 use crate::http::scope::visible_parts;
@@ -42,10 +44,45 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: Data::Written("Download"),
+    data: Data::of::<Download<'static>>(),
     validity: Validity::Release,
     handler: Handler::Download { list: |call, json| list(call, json).boxed(), file: |call, head| file(call, head).boxed() },
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Download<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// Identifier of the release.
+    #[schemars(extend("pattern" = RELEASE_ID.pattern))]
+    release_id: &'a str,
+    /// Version of the contract that the release was made with.
+    schema_version: &'a str,
+    /// Number of records in the dataset.
+    rows: u64,
+    /// Size of the listed Parquet files in bytes.
+    size_bytes: u64,
+    #[serde(flatten)]
+    origin: Origin,
+    /// What to write beside what is made of the data.
+    credit: String,
+    /// What to write where the data are named as a source.
+    citation: String,
+    /// What a reader might look for here in vain.
+    caveats: &'a [String],
+    /// Path of all parts as one table; null of a dataset that this program has no contract of.
+    csv: Option<String>,
+    /// Those that the key may see.
+    parts: Vec<DownloadPart<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DownloadPart<'a> {
+    #[serde(flatten)]
+    file: PartFile<'a>,
+    /// Path under which the part is downloaded.
+    parquet: String,
+}
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if call.query.get("part").is_some() {
@@ -59,25 +96,19 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let contract = call.contracts().get(dataset_id);
     let origin = Origin::of(&tasks_of(manifest, dataset));
     let path = format!("/v1/releases/{}/datasets/{dataset_id}", manifest.release_id);
-    json.object(|json| {
-        json.key("dataset_id").text(dataset_id);
-        json.key("release_id").text(manifest.release_id.as_str());
-        json.key("schema_version").text(&dataset.schema_version);
-        json.key("rows").count(parts.iter().map(|part| part.rows).sum());
-        json.key("size_bytes").count(parts.iter().map(|part| part.size_bytes).sum());
-        origin.write(json);
-        json.key("credit").text(&origin.credit());
-        json.key("citation").text(&citation(manifest, dataset_id, &origin, contract));
-        json.key("caveats").texts(contract.into_iter().flat_map(|contract| contract.not_covered.iter().map(String::as_str)));
-        json.key("csv").optional_text(contract.map(|_| format!("{path}?format=csv")).as_deref());
-        json.key("parts").array(|json| {
-            for part in parts {
-                json.object(|json| {
-                    write_part(json, part);
-                    json.key("parquet").text(&format!("{path}?format=parquet&part={}", part.sha256));
-                });
-            }
-        });
+    let part = |part| DownloadPart { file: PartFile::of(part), parquet: format!("{path}?format=parquet&part={}", part.sha256) };
+    json.value(&Download {
+        dataset_id,
+        release_id: manifest.release_id.as_str(),
+        schema_version: &dataset.schema_version,
+        rows: parts.iter().map(|part| part.rows).sum(),
+        size_bytes: parts.iter().map(|part| part.size_bytes).sum(),
+        credit: origin.credit(),
+        citation: citation(manifest, dataset_id, &origin, contract),
+        origin,
+        caveats: contract.map(|contract| contract.not_covered.as_slice()).unwrap_or_default(),
+        csv: contract.map(|_| format!("{path}?format=csv")),
+        parts: parts.into_iter().map(part).collect(),
     });
     Ok(Meta { datasets: vec![dataset_id.to_owned().into()], release: earlier, ..Meta::default() })
 }
@@ -156,7 +187,7 @@ fn as_table(call: &Call<'_>, head: &Parts, manifest: &Manifest, parts: Vec<&Part
     let largest = parts.iter().map(|part| part.size_bytes).max().unwrap_or(0);
     let kept = (service.download(call.client)?, service.send(&call.client.id, in_memory(largest))?);
     let parts = parts.into_iter().cloned().collect();
-    let rows = table::pieces(service.parts.clone(), manifest.release_id.clone(), parts, table::columns(contract));
+    let rows = table::pieces(service.parts.clone(), manifest.release_id.clone(), parts, table::columns(contract).cloned().collect());
     let response = pieces::in_pieces(service, call.client, kept, rows);
     let file_name = format!("{dataset_id}-{}.csv", manifest.release_id);
     Ok(as_file(response, "text/csv; charset=utf-8; header=present", &file_name, &tag, service.now()))

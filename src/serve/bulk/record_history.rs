@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::asked;
-use super::causes::write_causes;
+use super::causes::Causes;
+use crate::answer::ColumnValue;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -17,7 +20,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::http::scope;
 use crate::json::Json;
 use crate::release::bucketed::BUCKET;
-use crate::release::manifests::Summary;
+use crate::release::manifests::{ReleaseName, Summary};
 use crate::release::part_reader::PartReader;
 use pubdata_core::contract::Contract;
 use pubdata_core::ids::{Digest, RecordId};
@@ -31,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[format("entries")],
     body: None,
-    data: Data::Written("RecordHistory"),
+    data: Data::of::<RecordHistory<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| history(call, json).boxed()),
 };
@@ -39,6 +42,45 @@ pub const ENDPOINT: Endpoint = Endpoint {
 const MOST_RELEASES: usize = 30;
 /// The most parts that are looked into: a record is in one, and one that is not there may be in any.
 const MOST_PARTS: usize = 64;
+
+#[derive(Serialize, JsonSchema)]
+struct RecordHistory<'a> {
+    /// Identifier of the record.
+    record_id: &'a str,
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// False where so many parts would have to be read that the search ended before the last release.
+    is_complete: bool,
+    /// Newest first; releases one behind the other in which the record is the same are one entry.
+    entries: Vec<RecordEntry<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordEntry<'a> {
+    /// Earliest release of the entry.
+    first: ReleaseName<'a>,
+    /// Latest release of the entry.
+    last: ReleaseName<'a>,
+    /// How many releases, from the first to the last.
+    releases: u64,
+    /// True if the releases of the entry have the record.
+    is_present: bool,
+    /// The columns that differ from the entry before in time; empty where the record is not in both.
+    changes: Vec<ColumnChange<'a>>,
+    #[serde(flatten)]
+    causes: Causes<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RecordEntryChange")]
+struct ColumnChange<'a> {
+    /// Name of the column.
+    column: &'a str,
+    /// Value in the entry before; null if the column was null.
+    before: ColumnValue<'a>,
+    /// Value in this entry; null if the column is null.
+    after: ColumnValue<'a>,
+}
 
 type Columns = Map<String, Value>;
 
@@ -91,45 +133,36 @@ async fn history(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let message = format!("no release that is kept has a record `{id}`");
         return Err(Problem::of_field(Code::NotFound, "record_id", message));
     }
-    json.object(|json| {
-        json.key("record_id").text(id.as_str());
-        json.key("dataset_id").text(id.dataset_id());
-        json.key("is_complete").flag(is_complete);
-        json.key("entries").array(|json| entries.iter().for_each(|entry| json.object(|json| write_entry(json, call, entry))));
+    json.value(&RecordHistory {
+        record_id: id.as_str(),
+        dataset_id: id.dataset_id(),
+        is_complete,
+        entries: entries.iter().map(|entry| RecordEntry::of(call, entry)).collect(),
     });
     Ok(Meta { datasets: vec![id.dataset_id().to_owned().into()], ..Meta::default() })
 }
 
-fn write_entry(json: &mut Json, call: &Call<'_>, entry: &Entry) {
-    for (name, summary) in [("first", &entry.oldest), ("last", &entry.newest)] {
-        json.key(name).object(|json| {
-            json.key("release_id").text(summary.release_id.as_str());
-            json.key("published_at").instant(&summary.published_at);
-        });
-    }
-    json.key("releases").count(entry.releases);
-    json.key("is_present").flag(entry.columns.is_some());
-    let before = entry.before.as_ref().and_then(|before| before.columns.as_deref());
-    json.key("changes").array(|json| {
-        for (column, before, after) in differences(before, entry.columns.as_deref()) {
-            json.object(|json| {
-                json.key("column").text(column);
-                json.key("before").value(before);
-                json.key("after").value(after);
-            });
+impl<'a> RecordEntry<'a> {
+    fn of(call: &Call<'_>, entry: &'a Entry) -> Self {
+        let before = entry.before.as_ref();
+        Self {
+            first: entry.oldest.name(),
+            last: entry.newest.name(),
+            releases: entry.releases,
+            is_present: entry.columns.is_some(),
+            changes: differences(before.and_then(|before| before.columns.as_deref()), entry.columns.as_deref()),
+            causes: Causes::of(call.service, before.and_then(|before| before.task.as_ref()), before.and_then(|before| before.task_after.as_ref())),
         }
-    });
-    let of_task = |of: fn(&Before) -> Option<&TaskEntry>| entry.before.as_ref().and_then(of);
-    write_causes(json, call.service, of_task(|before| before.task.as_ref()), of_task(|before| before.task_after.as_ref()));
+    }
 }
 
 /// The columns that differ; none where the record is on one side only.
-fn differences<'a>(before: Option<&'a Columns>, after: Option<&'a Columns>) -> Vec<(&'a str, &'a Value, &'a Value)> {
+fn differences<'a>(before: Option<&'a Columns>, after: Option<&'a Columns>) -> Vec<ColumnChange<'a>> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     let columns: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-    let value = |record: &'a Columns, column| record.get(column).unwrap_or(&Value::Null);
-    let compared = columns.into_iter().map(|column| (column, value(before, column), value(after, column)));
-    compared.filter(|(_, before, after)| before != after).collect()
+    let value = |record: &'a Columns, column| ColumnValue(record.get(column).unwrap_or(&Value::Null));
+    let compared = columns.into_iter().map(|column| ColumnChange { column, before: value(before, column), after: value(after, column) });
+    compared.filter(|change| change.before != change.after).collect()
 }
 
 /// Looks for one record in one release after the other.

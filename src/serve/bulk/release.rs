@@ -1,16 +1,19 @@
 //! Answers `GET /v1/releases/{release_id}`: what a release holds, part by part with digests, and the files that it was built from.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::asked;
-use super::causes::write_input;
-use crate::described::{verdict, write_counts};
+use super::causes::SourceFile;
+use crate::answer::{Instant, Sha256};
+use crate::described::{Counts, notes, verdict};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, TextForm, format};
+use crate::http::parameters::{Kind, Parameter, RELEASE_ID, TextForm, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::manifests::Summary;
@@ -31,80 +34,167 @@ pub const ENDPOINT: Endpoint = Endpoint {
         },
     ],
     body: None,
-    data: Data::Written("Release"),
+    data: Data::of::<Release<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| describe(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Release<'a> {
+    /// Identifier of the release.
+    #[schemars(extend("pattern" = RELEASE_ID.pattern))]
+    release_id: &'a str,
+    /// Whether requests are answered from it.
+    is_current: bool,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Instant<'a>,
+    /// Identifier of the run that made the release.
+    run_id: &'a str,
+    /// Version of the program that made the release.
+    pubdata_version: &'a str,
+    /// True if the release was built from sample files instead of the publishers' complete files.
+    is_sample: bool,
+    /// Number of records in all datasets.
+    rows: u64,
+    /// Number of Parquet files.
+    parts: u64,
+    /// Size of all Parquet files in bytes.
+    size_bytes: u64,
+    /// Datasets of the release.
+    datasets: Vec<ReleaseDataset<'a>>,
+    /// The builds: a pipeline for one partition each.
+    tasks: Vec<ReleaseTask<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReleaseDataset<'a> {
+    /// Identifier of the dataset, such as `permit.permit`.
+    dataset_id: &'a str,
+    /// Version of the contract that the release was made with.
+    schema_version: &'a str,
+    /// Size of the dataset's Parquet files in bytes.
+    size_bytes: u64,
+    /// Result of validation: `passed`, or `passed_with_warnings` if any record carries warnings. Data that fail are not published.
+    #[schemars(extend("enum" = ["passed", "passed_with_warnings"]))]
+    validation_status: &'static str,
+    #[serde(flatten)]
+    counts: Counts<'a>,
+    /// Findings about totals that did not block.
+    #[schemars(with = "Vec<String>")]
+    notes: BTreeSet<String>,
+    /// Parquet files of the dataset.
+    parts: Vec<BuiltPart<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReleaseDatasetPart")]
+struct BuiltPart<'a> {
+    #[serde(flatten)]
+    file: PartFile<'a>,
+    /// Task that built the file.
+    task_id: &'a str,
+}
+
+// A part, as far as it is known before it is read.
+#[derive(Serialize, JsonSchema)]
+pub struct PartFile<'a> {
+    /// Below the release: the name that a copy of it should have.
+    path: &'a str,
+    /// Column and value that all of its rows have; `bucket` only spreads rows over files.
+    partition: &'a BTreeMap<String, String>,
+    /// Number of records in the file.
+    rows: u64,
+    /// Size of the file in bytes.
+    size_bytes: u64,
+    /// SHA-256 digest of the file, in hexadecimal.
+    sha256: Sha256,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReleaseTask<'a> {
+    /// Identifier of the task: a pipeline and its partition, such as `census.acs5/vintage=2023`.
+    task_id: &'a str,
+    /// Identifier of the pipeline, such as `census.acs5`.
+    pipeline_id: &'a str,
+    /// Publisher of the source files.
+    publisher: &'a str,
+    /// Licence of the source files.
+    licence: &'a str,
+    /// Time of the build, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    built_at: &'a str,
+    /// Of inputs, declaration, contracts and code: equal hash, equal build.
+    input_hash: Sha256,
+    /// SHA-256 digest of the pipeline's declaration, in hexadecimal.
+    declaration_hash: Sha256,
+    /// SHA-256 digest of the contracts that the task fills, in hexadecimal.
+    contracts_hash: Sha256,
+    /// Version of the code that built the task.
+    code_version: &'a str,
+    /// Source files that the task was built from.
+    inputs: Vec<SourceFile<'a>>,
+}
 
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let earlier = asked::release(call).await?;
     let manifest = asked::manifest(call, &earlier);
     let only = call.query.get("dataset");
     let only_parts = only.map(|dataset_id| asked::dataset(manifest, "dataset", dataset_id)).transpose()?;
-    let tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| dataset.parts.iter().map(|part| part.task_id.as_str()).collect());
+    let only_tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| dataset.parts.iter().map(|part| part.task_id.as_str()).collect());
     let summary = Summary::of(manifest);
     let total = summary.total();
-    json.object(|json| {
-        json.key("release_id").text(manifest.release_id.as_str());
-        json.key("is_current").flag(earlier.is_none());
-        json.key("published_at").instant(&manifest.published_at);
-        json.key("run_id").text(&manifest.run_id);
-        json.key("pubdata_version").text(&manifest.pubdata_version);
-        json.key("is_sample").flag(manifest.is_sample);
-        json.key("rows").count(total.rows);
-        json.key("parts").count(total.parts);
-        json.key("size_bytes").count(total.size_bytes);
-        json.key("datasets").array(|json| {
-            for (dataset_id, dataset) in manifest.datasets.iter().filter(|(dataset_id, _)| only.is_none_or(|only| *dataset_id == only)) {
-                let size_bytes = summary.datasets.get(dataset_id).map_or(0, |sums| sums.size_bytes);
-                json.object(|json| write_dataset(json, call, manifest, (dataset_id, dataset), size_bytes));
-            }
-        });
-        json.key("tasks").array(|json| {
-            for (task_id, task) in manifest.tasks.iter().filter(|(task_id, _)| tasks.as_ref().is_none_or(|tasks| tasks.contains(task_id.as_str()))) {
-                json.object(|json| write_task(json, task_id, task));
-            }
-        });
+    let datasets = manifest.datasets.iter().filter(|(dataset_id, _)| only.is_none_or(|only| *dataset_id == only));
+    let tasks = manifest.tasks.iter().filter(|(task_id, _)| only_tasks.as_ref().is_none_or(|tasks| tasks.contains(task_id.as_str())));
+    json.value(&Release {
+        release_id: manifest.release_id.as_str(),
+        is_current: earlier.is_none(),
+        published_at: Instant(&manifest.published_at),
+        run_id: &manifest.run_id,
+        pubdata_version: &manifest.pubdata_version,
+        is_sample: manifest.is_sample,
+        rows: total.rows,
+        parts: total.parts,
+        size_bytes: total.size_bytes,
+        datasets: datasets.map(|(dataset_id, dataset)| ReleaseDataset::of(call, manifest, dataset_id, dataset)).collect(),
+        tasks: tasks.map(|(task_id, task)| ReleaseTask::of(task_id, task)).collect(),
     });
     Ok(Meta { release: earlier, ..Meta::default() })
 }
 
-fn write_dataset(json: &mut Json, call: &Call<'_>, manifest: &Manifest, (dataset_id, dataset): (&str, &DatasetEntry), size_bytes: u64) {
-    let notes: BTreeSet<String> = dataset.parts.iter().flat_map(|part| &part.report.notes).map(|note| call.service.told(note)).collect();
-    json.key("dataset_id").text(dataset_id);
-    json.key("schema_version").text(&dataset.schema_version);
-    json.key("size_bytes").count(size_bytes);
-    json.key("validation_status").text(verdict(dataset));
-    write_counts(json, manifest, dataset_id);
-    json.key("notes").texts(notes.iter().map(String::as_str));
-    json.key("parts").array(|json| {
-        for part in &dataset.parts {
-            json.object(|json| {
-                write_part(json, part);
-                json.key("task_id").text(&part.task_id);
-            });
+impl<'a> ReleaseDataset<'a> {
+    fn of(call: &Call<'_>, manifest: &'a Manifest, dataset_id: &'a str, dataset: &'a DatasetEntry) -> Self {
+        Self {
+            dataset_id,
+            schema_version: &dataset.schema_version,
+            size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
+            validation_status: verdict(dataset),
+            counts: Counts::of(manifest, dataset_id),
+            notes: notes(call, &dataset.parts),
+            parts: dataset.parts.iter().map(|part| BuiltPart { file: PartFile::of(part), task_id: &part.task_id }).collect(),
         }
-    });
+    }
 }
 
-/// A part, as far as it is known before it is read.
-pub fn write_part(json: &mut Json, part: &Part) {
-    json.key("path").text(&part.path);
-    json.key("partition").value(&part.partition);
-    json.key("rows").count(part.rows);
-    json.key("size_bytes").count(part.size_bytes);
-    json.key("sha256").text(&part.sha256.to_string());
+impl<'a> PartFile<'a> {
+    pub fn of(part: &'a Part) -> Self {
+        Self { path: &part.path, partition: &part.partition, rows: part.rows, size_bytes: part.size_bytes, sha256: Sha256(part.sha256) }
+    }
 }
 
-fn write_task(json: &mut Json, task_id: &str, task: &TaskEntry) {
-    json.key("task_id").text(task_id);
-    json.key("pipeline_id").text(&task.pipeline_id);
-    json.key("publisher").text(&task.publisher);
-    json.key("licence").text(&task.licence);
-    json.key("built_at").text(&task.built_at);
-    json.key("input_hash").text(&task.input_hash.to_string());
-    json.key("declaration_hash").text(&task.declaration_hash.to_string());
-    json.key("contracts_hash").text(&task.contracts_hash.to_string());
-    json.key("code_version").text(&task.code_version);
-    json.key("inputs").array(|json| task.inputs.iter().for_each(|input| json.object(|json| write_input(json, input))));
+impl<'a> ReleaseTask<'a> {
+    fn of(task_id: &'a str, task: &'a TaskEntry) -> Self {
+        Self {
+            task_id,
+            pipeline_id: &task.pipeline_id,
+            publisher: &task.publisher,
+            licence: &task.licence,
+            built_at: &task.built_at,
+            input_hash: Sha256(task.input_hash),
+            declaration_hash: Sha256(task.declaration_hash),
+            contracts_hash: Sha256(task.contracts_hash),
+            code_version: &task.code_version,
+            inputs: task.inputs.iter().map(SourceFile::of).collect(),
+        }
+    }
 }

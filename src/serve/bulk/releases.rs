@@ -2,17 +2,20 @@
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::Instant;
 use crate::http::components::Data;
 use crate::http::cursor::not_a_cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::Paging;
-use crate::http::parameters::{CURSOR, LIMIT, format};
+use crate::http::parameters::{CURSOR, LIMIT, RELEASE_ID, format};
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::release::manifests::{Summary, Sums};
-use pubdata_store::ChannelEntry;
+use crate::release::manifests::Summary;
+use pubdata_store::{ChannelAction, ChannelEntry};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -22,11 +25,54 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Everyone,
     parameters: &[LIMIT, CURSOR, format("releases")],
     body: None,
-    data: Data::Written("Releases"),
+    data: Data::of::<Releases<'static>>(),
     // A release that is deleted is no longer kept, and nothing else says so.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| list(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Releases<'a> {
+    /// Channel that the server follows.
+    channel: &'a str,
+    /// Changes of the channel, newest first.
+    releases: Vec<Move<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChannelMove")]
+struct Move<'a> {
+    /// Release that the channel pointed at after the change.
+    #[schemars(extend("pattern" = RELEASE_ID.pattern))]
+    release_id: &'a str,
+    /// Counted from 1; the highest is the channel's present.
+    generation: u64,
+    /// What made the channel point to the release.
+    #[schemars(with = "&str", extend("enum" = ["publish", "promote", "rollback"]))]
+    action: ChannelAction,
+    /// Time of the change, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    moved_at: Instant<'a>,
+    /// Null, as what follows from the manifest is, of a release that is no longer kept.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Option<Instant<'a>>,
+    /// Run that made the change or the release; null if neither names one.
+    run_id: Option<&'a str>,
+    /// Number of records in the release; null if it is no longer kept.
+    rows: Option<u64>,
+    /// Number of datasets in the release; null if it is no longer kept.
+    datasets: Option<usize>,
+    /// Number of Parquet files in the release; null if it is no longer kept.
+    parts: Option<u64>,
+    /// Size of all Parquet files in bytes; null if the release is no longer kept.
+    size_bytes: Option<u64>,
+    /// True if the release was built from sample files; null if it is no longer kept.
+    is_sample: Option<bool>,
+    /// Whether it can still be asked for.
+    is_kept: bool,
+    /// True if this is the channel's newest change.
+    is_current: bool,
+}
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let catalog = &call.service.catalog;
@@ -37,36 +83,30 @@ async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let is_cut = page.len() > paging.limit;
     page.truncate(paging.limit);
     let summaries = try_join_all(page.iter().map(|entry| catalog.manifests.summary(&entry.release_id))).await?;
-    json.object(|json| {
-        json.key("channel").text(catalog.channel());
-        json.key("releases").array(|json| {
-            for (entry, summary) in page.iter().zip(&summaries) {
-                json.object(|json| write_move(json, entry, summary.as_deref(), newest));
-            }
-        });
-    });
+    let moves = page.iter().zip(&summaries).map(|(entry, summary)| Move::of(entry, summary.as_deref(), newest));
+    json.value(&Releases { channel: catalog.channel(), releases: moves.collect() });
     let next_cursor = page.last().filter(|_| is_cut).map(|entry| paging.cursor(&entry.generation.to_string()));
     let page = Page { limit: paging.limit, count: page.len(), next_cursor, total: history.len(), is_total_exact: true, is_cut: false };
     Ok(Meta { page: Some(page), ..Meta::default() })
 }
 
-fn write_move(json: &mut Json, entry: &ChannelEntry, summary: Option<&Summary>, newest: Option<u64>) {
-    let total = summary.map(Summary::total);
-    let sum = |of: fn(Sums) -> u64| total.map(|total| of(total).cast_signed());
-    json.key("release_id").text(entry.release_id.as_str());
-    json.key("generation").count(entry.generation);
-    json.key("action").value(&entry.action);
-    json.key("moved_at").instant(&entry.moved_at);
-    match summary {
-        Some(summary) => json.key("published_at").instant(&summary.published_at),
-        None => json.key("published_at").null(),
+impl<'a> Move<'a> {
+    fn of(entry: &'a ChannelEntry, summary: Option<&'a Summary>, newest: Option<u64>) -> Self {
+        let total = summary.map(Summary::total);
+        Self {
+            release_id: entry.release_id.as_str(),
+            generation: entry.generation,
+            action: entry.action,
+            moved_at: Instant(&entry.moved_at),
+            published_at: summary.map(|summary| Instant(&summary.published_at)),
+            run_id: entry.run_id.as_deref().or_else(|| summary.map(|summary| summary.run_id.as_str())),
+            rows: total.map(|total| total.rows),
+            datasets: summary.map(|summary| summary.datasets.len()),
+            parts: total.map(|total| total.parts),
+            size_bytes: total.map(|total| total.size_bytes),
+            is_sample: summary.map(|summary| summary.is_sample),
+            is_kept: summary.is_some(),
+            is_current: Some(entry.generation) == newest,
+        }
     }
-    json.key("run_id").optional_text(entry.run_id.as_deref().or_else(|| summary.map(|summary| summary.run_id.as_str())));
-    json.key("rows").optional_integer(sum(|total| total.rows));
-    json.key("datasets").optional_integer(summary.and_then(|summary| i64::try_from(summary.datasets.len()).ok()));
-    json.key("parts").optional_integer(sum(|total| total.parts));
-    json.key("size_bytes").optional_integer(sum(|total| total.size_bytes));
-    json.key("is_sample").optional_flag(summary.map(|summary| summary.is_sample));
-    json.key("is_kept").flag(summary.is_some());
-    json.key("is_current").flag(Some(entry.generation) == newest);
 }

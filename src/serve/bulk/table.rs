@@ -21,8 +21,8 @@ use pubdata_store::{Part, parquet_error};
 const ROWS_DECODED_AT_A_TIME: usize = 1_024;
 
 /// The columns of a table of text: those of the contract but the pointers, which would be most of it. `record_id` leads to them.
-pub fn columns(contract: &Contract) -> Arc<[Column]> {
-    contract.columns.iter().filter(|column| column.column_type.physical != Physical::Pointers).cloned().collect()
+pub fn columns(contract: &Contract) -> impl Iterator<Item = &Column> {
+    contract.columns.iter().filter(|column| column.column_type.physical != Physical::Pointers)
 }
 
 /// The pieces of a table, the line of names first.

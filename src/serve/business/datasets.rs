@@ -1,6 +1,13 @@
-//! The columns that answers about businesses are written from, by dataset.
+//! The rows of businesses and officers, as answers show them.
 
-use crate::release::rows::Dataset;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::answer::{Date, Members};
+use crate::release::row::{Columns, row};
+use crate::release::row_cells::Texts;
+use crate::release::rows::{Dataset, Record};
 
 pub const ENTITIES: &str = Entity::ID;
 pub const OFFICERS: &str = Officer::ID;
@@ -9,29 +16,231 @@ pub const OFFICERS: &str = Officer::ID;
 #[derive(Debug)]
 pub struct Entity;
 
+impl Entity {
+    const ALL: &'static Columns = &BusinessDetails::COLUMNS.and(&PRINCIPAL).and(&MAILING).and(&AGENT).and(&[
+        "record_id",
+        "former_names",
+        "assumed_names",
+        "mailing_role",
+        "agent_type",
+        "last_report_year",
+        "last_report_date",
+        "identifiers",
+        "validation_status",
+    ]);
+}
+
 impl Dataset for Entity {
     const ID: &'static str = "business.entity";
     const KEY: &'static str = "entity_id";
-    #[rustfmt::skip]
-    const COLUMNS: &'static [&'static str] = &[
-        "record_id", "state", "entity_id", "entity_number", "name", "name_normalized", "designator", "former_names", "assumed_names", "jurisdiction_of_formation", "is_foreign",
-        "entity_type", "entity_type_raw", "entity_type_basis?", "status", "status_raw", "status_basis", "formation_date",
-        "principal_line1", "principal_line2", "principal_city", "principal_state", "principal_zip", "principal_zip4", "principal_country",
-        "mailing_role", "mailing_line1", "mailing_line2", "mailing_city", "mailing_state", "mailing_zip", "mailing_zip4", "mailing_country",
-        "agent_name", "agent_type", "agent_line1", "agent_line2", "agent_city", "agent_state", "agent_zip", "agent_zip4",
-        "county", "officers_complete", "last_report_year", "last_report_date", "last_transaction_date", "identifiers", "registry_url", "validation_status", "warnings",
-    ];
+    const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
 /// Officers of businesses.
 #[derive(Debug)]
 pub struct Officer;
 
+impl Officer {
+    const ALL: &'static Columns = &BusinessOfficer::COLUMNS.and(&["entity_id"]);
+}
+
 impl Dataset for Officer {
     const ID: &'static str = "business.officer";
     const KEY: &'static str = "entity_id";
-    #[rustfmt::skip]
-    const COLUMNS: &'static [&'static str] = &[
-        "record_id", "entity_id", "seq", "name", "type", "title", "title_raw", "line1", "city", "officer_state", "zip", "validation_status",
-    ];
+    const COLUMNS: &'static [&'static str] = Self::ALL.names();
+}
+
+/// The columns of an address, in the order of [`AddressParts`].
+type AddressColumns = [&'static str; 7];
+
+pub const PRINCIPAL: AddressColumns =
+    ["principal_line1", "principal_line2", "principal_city", "principal_state", "principal_zip", "principal_zip4", "principal_country"];
+pub const MAILING: AddressColumns = ["mailing_line1", "mailing_line2", "mailing_city", "mailing_state", "mailing_zip", "mailing_zip4", "mailing_country"];
+/// Agents have no country in any registry.
+pub const AGENT: [&str; 6] = ["agent_line1", "agent_line2", "agent_city", "agent_state", "agent_zip", "agent_zip4"];
+
+row! {
+    pub struct BusinessFields<'a> of Entity {
+        entity_id: &'a str,
+        name: &'a str,
+        name_normalized: &'a str,
+        entity_number: &'a str,
+        state: &'a str,
+        jurisdiction_of_formation: Option<&'a str>,
+        is_foreign: Option<bool>,
+        entity_type: &'a str,
+        entity_type_raw: Option<&'a str>,
+        entity_type_basis "?": Option<&'a str>,
+        status: &'a str,
+        status_raw: Option<&'a str>,
+        status_basis: &'a str,
+        formation_date: Option<Date>,
+        principal_city: Option<&'a str>,
+        principal_state: Option<&'a str>,
+        principal_zip: Option<&'a str>,
+        #[serde(rename = "registered_agent_name")]
+        agent_name: Option<&'a str>,
+    }
+}
+
+row! {
+    pub struct BusinessDetails<'a> of Entity {
+        #[serde(flatten)]
+        fields: BusinessFields<'a>,
+        /// Addresses of the entity that the registry publishes.
+        addresses: Vec<BusinessAddress<'a>> = Vec::new(),
+        /// Agent that receives legal papers for the entity; null if the registry publishes none.
+        registered_agent: Option<BusinessRegisteredAgent<'a>> = None,
+        /// As published, in the registry's order.
+        officers: Vec<BusinessOfficer<'a>> = Vec::new(),
+        officers_complete: Option<bool>,
+        /// Names of the entity: its present legal name, and former and assumed names that the registry publishes.
+        names: Vec<BusinessName<'a>> = Vec::new(),
+        /// Public numbers of the entity.
+        identifiers: Vec<BusinessIdentifier<'a>> = Vec::new(),
+        /// Last annual report that the registry names; null if it names none.
+        last_report: Option<BusinessLastReport> = None,
+        /// Day of the last transaction that the registry recorded for the entity; null if it does not state one.
+        last_transaction_date: Option<Date>,
+        registry_url: Option<&'a str>,
+        county: Option<&'a str>,
+        warnings: Texts<'a>,
+        /// Only with `include=raw`: the entity's cells as published, by the registry's names of columns. Without those of agents, officers and other parties, and without numbers that may be tax identification numbers.
+        // Another name than the column's, which is a text.
+        #[serde(rename = "source_fields", skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Members<&str, &str>")]
+        published_fields: Option<&'a RawValue> = None,
+    }
+}
+
+row! {
+    pub struct BusinessOfficer<'a> of Officer {
+        name: &'a str,
+        title: &'a str,
+        title_raw: Option<&'a str>,
+        r#type: Option<&'a str>,
+        /// Address of the officer; null if the registry publishes none.
+        address: Option<BusinessOfficerAddress<'a>>,
+        /// Record of the officer in `business.officer`, for `/v1/provenance/{record_id}`.
+        record_id: &'a str,
+    }
+}
+
+row! {
+    pub struct BusinessOfficerAddress<'a> of Officer {
+        line1: Option<&'a str>,
+        /// City as published; null if the registry publishes none.
+        city: Option<&'a str>,
+        /// Two-letter postal code of the state, or the text as published; null if the registry publishes none.
+        #[serde(rename = "state")]
+        officer_state: Option<&'a str>,
+        /// ZIP code as published; null if the registry publishes none.
+        zip: Option<&'a str>,
+    }
+}
+
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[schemars(rename = "BusinessRegisteredAgentAddress")]
+pub struct AddressParts<'a> {
+    /// Street line as published; null if the registry publishes none or it may be a person's.
+    line1: Option<&'a str>,
+    /// Second address line as published; null if there is none or the street is not published.
+    line2: Option<&'a str>,
+    /// City as published; null if the registry publishes none.
+    city: Option<&'a str>,
+    /// Two-letter postal code of the state, or the text as published; null if the registry publishes none.
+    state: Option<&'a str>,
+    /// Five-digit ZIP code, or the text as published; null if the registry publishes none.
+    zip: Option<&'a str>,
+    /// Four-digit ZIP+4 extension; null if the registry publishes none.
+    zip4: Option<&'a str>,
+    /// Country as published; null if the registry publishes none.
+    country: Option<&'a str>,
+}
+
+impl<'a> AddressParts<'a> {
+    /// Reads an address; none where nothing of it is published.
+    pub fn of(record: &'a Record<'_, Entity>, columns: &[&str]) -> Option<Self> {
+        let mut cells = columns.iter().map(|column| record.text(column));
+        let [line1, line2, city, state, zip, zip4, country] = std::array::from_fn(|_| cells.next().flatten());
+        let parts = Self { line1, line2, city, state, zip, zip4, country };
+        parts.published().next().is_some().then_some(parts)
+    }
+
+    fn published(self) -> impl Iterator<Item = &'a str> {
+        [self.line1, self.line2, self.city, self.state, self.zip, self.zip4, self.country].into_iter().flatten()
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BusinessAddress<'a> {
+    /// Use of the address as the registry states it: principal office, mail, service of process or agent.
+    #[schemars(extend("enum" = ["principal", "mailing", "service_of_process", "agent"]))]
+    role: &'a str,
+    #[serde(flatten)]
+    parts: AddressParts<'a>,
+    /// The published parts in one line.
+    raw: String,
+}
+
+impl<'a> BusinessAddress<'a> {
+    pub fn of(role: &'a str, parts: AddressParts<'a>) -> Self {
+        let raw = parts.published().collect::<Vec<_>>().join(", ");
+        Self { role, parts, raw }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BusinessRegisteredAgent<'a> {
+    /// Name of the agent; persons in the order given names, last name, suffix.
+    pub name: &'a str,
+    #[serde(rename = "type")]
+    #[schemars(extend("$field" = "business.entity/agent_type"))]
+    pub agent_type: Option<&'a str>,
+    /// Address of the agent's office; null if the registry publishes none.
+    pub address: Option<AddressParts<'a>>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BusinessName<'a> {
+    /// Name of the business, as the registry publishes it.
+    name: &'a str,
+    /// Kind of name: `legal`, `former`, `assumed` (doing business as) or `home_state` (name where it was formed).
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["legal", "former", "assumed", "home_state"]))]
+    kind: &'static str,
+    /// First day of the name: always null, because no registry here publishes it.
+    from: Option<&'static str>,
+    /// Last day of the name: always null, because no registry here publishes it.
+    to: Option<&'static str>,
+}
+
+impl<'a> BusinessName<'a> {
+    pub fn of(kind: &'static str, name: &'a str) -> Self {
+        Self { name, kind, from: None, to: None }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BusinessIdentifier<'a> {
+    /// Issuer of the number: the state's registry, the Texas Comptroller or the SEC.
+    #[schemars(extend("enum" = ["state_entity_number", "tx_comptroller_number", "cik"]))]
+    scheme: &'a str,
+    /// Number of the business in that scheme, as the registry publishes it.
+    value: &'a str,
+}
+
+impl<'a> BusinessIdentifier<'a> {
+    /// Reads `scheme=value`.
+    pub fn of(text: &'a str) -> Option<Self> {
+        text.split_once('=').map(|(scheme, value)| Self { scheme, value })
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BusinessLastReport {
+    /// Year of the report; null if the registry does not state it.
+    pub year: Option<i32>,
+    /// Day on which the report was filed, YYYY-MM-DD; null if the registry does not state it.
+    pub filed_date: Option<Date>,
 }

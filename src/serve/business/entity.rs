@@ -1,16 +1,23 @@
 //! Answers `GET /v1/business/{entity_id}`: everything published of one business.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::datasets::{ENTITIES, Entity, OFFICERS, Officer};
-use super::record::{add_implied_notice, businesses_of, write_item};
+use super::datasets::{
+    AGENT, AddressParts, BusinessAddress, BusinessDetails, BusinessIdentifier, BusinessLastReport, BusinessName, BusinessOfficer, BusinessRegisteredAgent,
+    ENTITIES, Entity, MAILING, OFFICERS, PRINCIPAL,
+};
+use super::record::{add_implied_notice, businesses_of};
 use super::table::Businesses;
+use crate::answer::Date;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
 use crate::http::problem::{Code, Problem, Result, not_covered};
 use crate::json::Json;
+use crate::release::provenance::Provenance;
 use crate::release::rows::Record;
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Scope;
@@ -27,10 +34,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Business"),
+    data: Data::of::<Business<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Business<'a> {
+    #[serde(flatten)]
+    business: BusinessDetails<'a>,
+    /// Record of the business in `business.entity`.
+    provenance: Provenance<'a>,
+}
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let businesses = businesses_of(call)?;
@@ -51,32 +66,29 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let records = businesses.rows.fetch(call.reader(), &[row]).await?;
     let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };
     let officers = businesses.officers.about(call.reader(), record).await?;
-    let source_fields = if call.query.get("include").is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
-    json.object(|json| {
-        write_item(json, record);
-        json.key("addresses").array(|json| ["principal", "mailing", "agent"].iter().for_each(|role| write_address(json, record, role)));
-        write_agent(json, record);
-        json.key("officers").array(|json| officers.iter().for_each(|officer| write_officer(json, officer)));
-        record.member(json, "officers_complete");
-        write_names(json, record);
-        json.key("identifiers").array(|json| {
-            for (scheme, value) in record.texts("identifiers").iter().filter_map(|text| text.split_once('=')) {
-                json.object(|json| {
-                    json.key("scheme").text(scheme);
-                    json.key("value").text(value);
-                });
-            }
-        });
-        record.object_or_null(json, "last_report", &[("year", "last_report_year"), ("filed_date", "last_report_date")]);
-        record.members(json, &["last_transaction_date", "registry_url", "county", "warnings"]);
-        if let Some(fields) = &source_fields {
-            json.key("source_fields").raw(fields);
-        }
-        record.provenance(json, &call.release.manifest);
+    let published_fields = if call.query.get("include").is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
+    let identifiers = record.texts("identifiers");
+    let (year, filed_date) = (record.integer("last_report_year"), record.day("last_report_date").map(Date));
+    json.value(&Business {
+        business: BusinessDetails {
+            addresses: addresses(record),
+            registered_agent: record.text("agent_name").map(|name| BusinessRegisteredAgent {
+                name,
+                agent_type: record.text("agent_type"),
+                address: AddressParts::of(record, &AGENT),
+            }),
+            officers: officers.iter().map(BusinessOfficer::of).collect(),
+            names: names(record),
+            identifiers: identifiers.iter().filter_map(|text| BusinessIdentifier::of(text)).collect(),
+            last_report: (year.is_some() || filed_date.is_some()).then_some(BusinessLastReport { year, filed_date }),
+            published_fields: published_fields.as_deref(),
+            ..BusinessDetails::of(record)
+        },
+        provenance: record.origin(&call.release.manifest),
     });
     let mut meta = Meta::of(&[ENTITIES, OFFICERS], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
     add_implied_notice(&mut meta, &records);
-    if record.texts("identifiers").iter().any(|text| text.starts_with("tx_comptroller_number=")) {
+    if identifiers.iter().any(|text| text.starts_with("tx_comptroller_number=")) {
         meta.notice(
             "NOT_A_TAX_ID",
             "tx_comptroller_number is the Texas Comptroller's number of a franchise tax account, not an employer identification number.",
@@ -88,68 +100,15 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Writes an address of a role, unless nothing of it is published.
-fn write_address(json: &mut Json, record: &Record<'_, Entity>, role: &str) {
-    let parts = address_parts(record, role);
-    if parts.iter().all(|(_, value)| value.is_none()) {
-        return;
-    }
-    let role = if role == "mailing" { record.text("mailing_role").unwrap_or(role) } else { role };
-    json.object(|json| {
-        json.key("role").text(role);
-        write_parts(json, &parts);
-        let raw: Vec<&str> = parts.iter().filter_map(|(_, value)| *value).collect();
-        json.key("raw").text(&raw.join(", "));
-    });
+/// The addresses of which something is published.
+fn addresses<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessAddress<'a>> {
+    let of_mail = record.text("mailing_role").unwrap_or("mailing");
+    let roles: [(&str, &[&str]); 3] = [("principal", &PRINCIPAL), (of_mail, &MAILING), ("agent", &AGENT)];
+    roles.into_iter().filter_map(|(role, columns)| Some(BusinessAddress::of(role, AddressParts::of(record, columns)?))).collect()
 }
 
-type AddressParts<'a> = Vec<(&'static str, Option<&'a str>)>;
-
-fn address_parts<'a>(record: &'a Record<'_, Entity>, role: &str) -> AddressParts<'a> {
-    // Agents have no country in any registry.
-    let has = |part: &str| role != "agent" || part != "country";
-    let part = |part: &'static str| (part, has(part).then(|| record.text(&format!("{role}_{part}"))).flatten());
-    ["line1", "line2", "city", "state", "zip", "zip4", "country"].map(part).into()
-}
-
-fn write_parts(json: &mut Json, parts: &AddressParts<'_>) {
-    parts.iter().for_each(|(name, value)| json.key(name).optional_text(*value));
-}
-
-fn write_agent(json: &mut Json, record: &Record<'_, Entity>) {
-    json.key("registered_agent");
-    let Some(name) = record.text("agent_name") else { return json.null() };
-    let parts = address_parts(record, "agent");
-    json.object(|json| {
-        json.key("name").text(name);
-        record.member_as(json, "type", "agent_type");
-        json.key("address");
-        if parts.iter().all(|(_, value)| value.is_none()) {
-            return json.null();
-        }
-        json.object(|json| write_parts(json, &parts));
-    });
-}
-
-fn write_officer(json: &mut Json, officer: &Record<'_, Officer>) {
-    json.object(|json| {
-        officer.members(json, &["name", "title", "title_raw", "type"]);
-        officer.object_or_null(json, "address", &[("line1", "line1"), ("city", "city"), ("state", "officer_state"), ("zip", "zip")]);
-        officer.member(json, "record_id");
-    });
-}
-
-/// Writes all names; no registry here says from when to when.
-fn write_names(json: &mut Json, record: &Record<'_, Entity>) {
+/// All names; no registry here says from when to when.
+fn names<'a>(record: &'a Record<'_, Entity>) -> Vec<BusinessName<'a>> {
     let kinds = [("legal", vec![record.at("name")]), ("former", record.texts("former_names")), ("assumed", record.texts("assumed_names"))];
-    json.key("names").array(|json| {
-        for (kind, name) in kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (kind, name))) {
-            json.object(|json| {
-                json.key("name").text(name);
-                json.key("type").text(kind);
-                json.key("from").null();
-                json.key("to").null();
-            });
-        }
-    });
+    kinds.into_iter().flat_map(|(kind, names)| names.into_iter().map(move |name| BusinessName::of(kind, name))).collect()
 }

@@ -1,11 +1,10 @@
-//! The businesses of a release, and what is written of each.
+//! The businesses of a release, and what is to know of their statuses.
 
 use super::datasets::{ENTITIES, Entity};
 use super::table::Businesses;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::problem::{Result, not_published};
-use crate::json::Json;
 use crate::release::rows::Record;
 
 /// The businesses of the release.
@@ -24,14 +23,4 @@ pub fn add_implied_notice(meta: &mut Meta, records: &[Record<'_, Entity>]) {
             "Where status_basis is implied_by_dataset, the registry publishes active entities only: `active` says that the entity is on its list, not that it is in good standing.",
         );
     }
-}
-
-/// Writes the members that items of a search and a business have in common.
-pub fn write_item(json: &mut Json, record: &Record<'_, Entity>) {
-    #[rustfmt::skip]
-    record.members(json, &[
-        "entity_id", "name", "name_normalized", "entity_number", "state", "jurisdiction_of_formation", "is_foreign", "entity_type", "entity_type_raw", "entity_type_basis", "status", "status_raw",
-        "status_basis", "formation_date", "principal_city", "principal_state", "principal_zip",
-    ]);
-    record.member_as(json, "registered_agent_name", "agent_name");
 }

@@ -1,13 +1,14 @@
-//! Answers `GET /v1/business/search`, businesses by name, number or agent, and `GET /v1/business/{entity_id}`, everything published of one.
+//! Answers `GET /v1/business/search`: businesses by name, number or agent.
 
 use super::record::add_implied_notice;
 use super::record::businesses_of;
-use super::record::write_item;
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::business::datasets::ENTITIES;
+use crate::business::datasets::{BusinessFields, ENTITIES};
 use crate::business::table::Businesses;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -21,8 +22,9 @@ use crate::http::paging::{ListPaging, MAX_COUNTED};
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
+use crate::release::provenance::Provenance;
 use crate::search::query::{MatchMode, Query as NameQuery};
-use crate::search::rank::{Ranked, day_of, ranked};
+use crate::search::rank::{MatchOfName, Ranked, day_of, ranked};
 use crate::search::row_hit::NameKind;
 use crate::search::row_names::Enough;
 use crate::search::row_names::Found;
@@ -72,10 +74,26 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Businesses"),
+    data: Data::of::<BusinessMatches<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
+
+/// Best first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Businesses")]
+struct BusinessMatches<'a>(Vec<BusinessMatch<'a>>);
+
+#[derive(Serialize, JsonSchema)]
+struct BusinessMatch<'a> {
+    #[serde(flatten)]
+    business: BusinessFields<'a>,
+    /// How the record fits the search.
+    #[serde(rename = "match")]
+    name_match: MatchOfName,
+    /// Record of the business in `business.entity`.
+    provenance: Provenance<'a>,
+}
 
 /// What a search asks for beyond names.
 struct Filter<'a> {
@@ -126,15 +144,12 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = businesses.rows.fetch(call.reader(), &rows).await?;
-    json.array(|json| {
-        for (found, record) in page.iter().zip(&records) {
-            json.object(|json| {
-                write_item(json, record);
-                found.write(json);
-                record.provenance(json, &call.release.manifest);
-            });
-        }
+    let matches = page.iter().zip(&records).map(|(found, record)| BusinessMatch {
+        business: BusinessFields::of(record),
+        name_match: found.shown(),
+        provenance: record.origin(&call.release.manifest),
     });
+    json.value(&BusinessMatches(matches.collect()));
     let mut meta = Meta::of(&[ENTITIES], format!("{} businesses in the registries of {}", businesses.rows.len(), covered.join(", ")));
     if let Some(coverage) = &mut meta.coverage {
         coverage.states_searched = searched;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::business::datasets::Entity;
 use crate::business::datasets::Officer;
@@ -15,11 +16,11 @@ use crate::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::release::dictionary::DictionaryColumn;
 use crate::release::dictionary_codes::DictionaryCodes;
 use crate::release::freshness::source_date;
-use crate::release::key_columns::{self, indexed, known_day, read_parts};
+use crate::release::key_columns::{Days, indexed, key_columns, known_day, read_parts};
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
 use crate::release::rows::{Children, Dataset, Numbered, Record};
-use crate::release::table::{Table, Texts};
+use crate::release::table::{Table, TextLists, Texts};
 use crate::search::names::Name;
 use crate::search::rank::precedence;
 use crate::search::row_hit::NameKind;
@@ -29,11 +30,27 @@ use pubdata_core::canonical::name::comparable;
 use pubdata_core::canonical::name::{Forms, SearchedName, searched};
 use pubdata_core::error::Result;
 
-#[rustfmt::skip]
-const COLUMNS: &[&str] = &[
-    "entity_id", "entity_number", "name", "name_normalized", "former_names", "assumed_names", "jurisdiction_of_formation", "entity_type", "status", "formation_date",
-    "principal_city", "principal_zip", "mailing_city", "mailing_zip", "agent_name", "source_id",
-];
+key_columns! {
+    /// What the index is made of.
+    struct Keys {
+        entity_id: Texts,
+        source_id: Texts,
+        entity_number: Texts,
+        name: Texts,
+        name_normalized: Texts,
+        former_names: TextLists,
+        assumed_names: TextLists,
+        jurisdiction_of_formation: Texts,
+        entity_type: Texts,
+        status: Texts,
+        formation_date: Days,
+        principal_city: Texts,
+        principal_zip: Texts,
+        mailing_city: Texts,
+        mailing_zip: Texts,
+        agent_name: Texts,
+    }
+}
 
 /// What one registry holds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -56,7 +73,7 @@ pub struct Businesses {
 }
 
 /// What businesses are found by.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BusinessIndex {
     pub names: RowNames,
     pub agents: SharedNames,
@@ -75,59 +92,51 @@ pub struct BusinessIndex {
 
 stored!(BusinessIndex { names, agents, by_id, by_number, types, statuses, precedence, jurisdictions, cities, zips, registries });
 
+/// An index that is being made.
 #[derive(Default)]
 struct Builder {
     names: RowNamesBuilder,
     agents: SharedBuilder,
     by_id: HashIndexBuilder,
     by_number: HashIndexBuilder,
-    types: DictionaryColumn,
-    statuses: DictionaryColumn,
-    precedence: Column<u32>,
-    jurisdictions: DictionaryCodes,
-    cities: DictionaryCodes,
-    zips: DictionaryCodes,
     registries: BTreeMap<String, Registry>,
+    /// What needs no more than its cells.
+    index: BusinessIndex,
 }
 
 impl Builder {
     /// Adds the rows of a registry; `as_of` is its date.
     fn add(&mut self, state: &str, as_of: Option<i32>, first: u32, table: &Table) -> Result<()> {
-        let texts = |name: &str| table.texts(name);
-        let (ids, numbers, names, normalized) = (texts("entity_id")?, texts("entity_number")?, texts("name")?, texts("name_normalized")?);
-        let (formers, assumed) = (table.text_lists("former_names")?, table.text_lists("assumed_names")?);
-        let (jurisdictions, types, statuses) = (texts("jurisdiction_of_formation")?, texts("entity_type")?, texts("status")?);
-        let (cities, zips, agents) = (texts("principal_city")?, texts("principal_zip")?, texts("agent_name")?);
-        let (mailing_cities, mailing_zips) = (texts("mailing_city")?, texts("mailing_zip")?);
-        let (formed, feeds) = (key_columns::days(table, "formation_date")?, texts("source_id")?);
+        let keys = Keys::open(table)?;
         let registry = self.registries.entry(state.to_owned()).or_default();
         for index in 0..table.rows() {
             let row = first + index as u32;
-            let SearchedName { core, form } = searched(normalized.at(index), Forms::OfStates);
-            self.names.push(Name::Organization { core: &core, form: &form }, names.at(index))?;
-            formers.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
-            assumed.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));
-            if let Some(agent) = agents.get(index) {
+            let SearchedName { core, form } = searched(keys.name_normalized.at(index), Forms::OfStates);
+            self.names.push(Name::Organization { core: &core, form: &form }, keys.name.at(index))?;
+            keys.former_names.at(index).for_each(|name| self.names.add(row, NameKind::Former, name));
+            keys.assumed_names.at(index).for_each(|name| self.names.add(row, NameKind::Assumed, name));
+            if let Some(agent) = keys.agent_name.get(index) {
                 self.agents.add(agent, row)?;
             }
-            self.by_id.add(&[&ids.at(index).to_ascii_uppercase()], row);
-            self.by_number.add(&[state, &comparable_number(numbers.at(index))], row);
-            if let Some(kind) = types.get(index).filter(|kind| !registry.types.contains(*kind)) {
+            self.by_id.add(&[&keys.entity_id.at(index).to_ascii_uppercase()], row);
+            self.by_number.add(&[state, &comparable_number(keys.entity_number.at(index))], row);
+            let (kind, status) = (keys.entity_type.get(index), keys.status.get(index));
+            if let Some(kind) = kind.filter(|kind| !registry.types.contains(*kind)) {
                 registry.types.insert(kind.to_owned());
             }
             if registry.source_id.is_empty() {
-                feeds.at(index).clone_into(&mut registry.source_id);
+                keys.source_id.at(index).clone_into(&mut registry.source_id);
             }
             registry.entities += 1;
-            let day = known_day(formed(index));
+            let day = known_day(keys.formation_date.at(index));
             registry.oldest = [registry.oldest, day].into_iter().flatten().min();
             registry.newest = registry.newest.max(day.filter(|day| as_of.is_none_or(|as_of| *day <= as_of)));
-            self.types.push(types.get(index))?;
-            self.statuses.push(statuses.get(index))?;
-            self.precedence.push(precedence(statuses.get(index).is_some_and(is_active), day));
-            self.jurisdictions.push(jurisdictions.get(index), comparable)?;
-            self.cities.push(cities.get(index).or_else(|| mailing_cities.get(index)), comparable)?;
-            self.zips.push(zips.get(index).or_else(|| mailing_zips.get(index)), str::to_owned)?;
+            self.index.types.push(kind)?;
+            self.index.statuses.push(status)?;
+            self.index.precedence.push(precedence(status.is_some_and(is_active), day));
+            self.index.jurisdictions.push(keys.jurisdiction_of_formation.get(index), comparable)?;
+            self.index.cities.push(keys.principal_city.get(index).or_else(|| keys.mailing_city.get(index)), comparable)?;
+            self.index.zips.push(keys.principal_zip.get(index).or_else(|| keys.mailing_zip.get(index)), str::to_owned)?;
         }
         Ok(())
     }
@@ -185,10 +194,10 @@ impl Businesses {
     ///
     /// # Errors
     /// `internal_error`, when its part cannot be read.
-    pub async fn source_fields(call: &Call<'_>, business: &Record<'_, Entity>) -> ApiResult<String> {
+    pub async fn source_fields(call: &Call<'_>, business: &Record<'_, Entity>) -> ApiResult<Box<RawValue>> {
         let fields = call.service.parts.read::<SourceFields>(&call.release.manifest.release_id, business.part()).await;
         let fields = fields.map_err(|error| Problem::internal(&error))?;
-        Ok(fields.0.at(business.place()).to_owned())
+        RawValue::from_string(fields.0.at(business.place()).to_owned()).map_err(|error| Problem::internal(&error))
     }
 }
 
@@ -200,20 +209,15 @@ impl BusinessIndex {
             let (state, as_of, start) = &places[part];
             made.add(state, *as_of, start + first, table)
         };
-        let made = read_parts(reader, rows.parts(), COLUMNS, Builder::default(), add).await?;
+        let made = read_parts(reader, rows.parts(), Keys::COLUMNS, Builder::default(), add).await?;
         indexed(move || {
             Ok(Self {
-                names: made.names.finish_by(&made.precedence)?,
+                names: made.names.finish_by(&made.index.precedence)?,
                 agents: made.agents.finish()?,
                 by_id: made.by_id.finish(),
                 by_number: made.by_number.finish(),
-                types: made.types,
-                statuses: made.statuses,
-                precedence: made.precedence,
-                jurisdictions: made.jurisdictions,
-                cities: made.cities,
-                zips: made.zips,
                 registries: Small(made.registries.into_iter().collect()),
+                ..made.index
             })
         })
         .await

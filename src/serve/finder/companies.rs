@@ -1,7 +1,7 @@
 //! Companies by CIK, ticker or name, and filings by accession number.
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use crate::http::endpoint::Call;
 use crate::http::meta::Notice;
 use crate::http::problem::Result;
@@ -61,8 +61,7 @@ fn company(registrants: &Registrants, row: usize, score: i32, label: &'static st
         page: path("/company/", &cik),
         record_id: Some(format!("{REGISTRANTS}:{cik}")),
         id: cik,
-        score,
-        label,
+        matched: Matched::of(score, label),
     }
 }
 
@@ -75,7 +74,7 @@ async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumb
         Some(cik) if !tables.filings.is_empty() => tables.filings.about(call.reader(), cik).await?,
         _ => None,
     };
-    let row = own.zip(bucket.as_ref()).and_then(|(cik, bucket)| bucket.table.rows(cik).find(|row| bucket.table.accession_numbers.at(*row) == number));
+    let row = own.zip(bucket.as_ref()).and_then(|(cik, bucket)| bucket.table.rows(cik).find(|row| bucket.table.accession_number.at(*row) == number));
     let Some(((cik, bucket), row)) = own.zip(bucket.as_ref()).zip(row) else {
         found.notices.push(Notice {
             code: "FILING_NOT_FOUND",
@@ -88,13 +87,12 @@ async fn add_filing(call: &Call<'_>, found: &mut Found, accession: AccessionNumb
     let record_id = format!("{FILINGS}:{cik}:{number}");
     found.add(Hit {
         kind: "filing",
-        title: joined([Some(bucket.table.forms.at(row)), company.as_deref()]),
+        title: joined([Some(bucket.table.form.at(row)), company.as_deref()]),
         subtitle: joined([Some("filing"), Some(number.as_str())]),
         path: path("/v1/provenance/", &record_id),
         page: path("/filing/", &number),
         id: number,
-        score: EXACT,
-        label: "accession_number",
+        matched: Matched::of(EXACT, "accession_number"),
         record_id: Some(record_id),
     });
     Ok(())

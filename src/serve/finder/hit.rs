@@ -2,9 +2,12 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Decimal;
 use crate::http::meta::Notice;
-use crate::json::Json;
-use crate::search::rank::{BEST, MatchOfName};
+use crate::search::rank::BEST;
 
 /// What of an id is written as it is in a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
@@ -12,43 +15,62 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// The most results of one kind of name.
 pub const FEW: usize = 5;
 
-/// A result.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "FoundResult")]
 pub struct Hit {
+    /// What was found: the kind of record or page.
+    #[schemars(extend("enum" = [
+        "record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit"
+    ]))]
     pub kind: &'static str,
+    /// Name or title of the result.
     pub title: String,
+    /// Further details in one line, such as place, number or status.
     pub subtitle: String,
+    /// The identifier by which the API knows it.
     pub id: String,
-    /// The path of the API that answers about it.
+    /// The path of this API that answers about it.
     pub path: String,
-    /// The page about it.
+    /// The path of the page about it.
     pub page: String,
-    /// Ten-thousandths.
-    pub score: i32,
-    pub label: &'static str,
+    /// How the result fits the text.
+    #[serde(rename = "match")]
+    pub matched: Matched,
+    /// Record behind the result, for `/v1/provenance/{record_id}`; null if it is not a single record.
     pub record_id: Option<String>,
 }
 
-impl Hit {
-    pub fn write(&self, json: &mut Json) {
-        json.object(|json| {
-            json.key("kind").text(self.kind);
-            json.key("title").text(&self.title);
-            json.key("subtitle").text(&self.subtitle);
-            json.key("id").text(&self.id);
-            json.key("path").text(&self.path);
-            json.key("page").text(&self.page);
-            json.key("match").value(&MatchOfName::of(self.score, self.label));
-            json.key("record_id").optional_text(self.record_id.as_deref());
-        });
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[schemars(rename = "FoundResultMatch")]
+pub struct Matched {
+    /// How well the result fits, from 0 to 1; 1 is best.
+    #[schemars(range(min = 0, max = 1))]
+    score: Decimal,
+    /// What fits: an identifier's kind, or how a name fits.
+    #[serde(rename = "type")]
+    label: &'static str,
+}
+
+impl Matched {
+    /// The score is in ten-thousandths.
+    pub fn of(score: i32, label: &'static str) -> Self {
+        Self { score: Decimal { units: i128::from(score), scale: 4 }, label }
     }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FoundInterpretation")]
+pub struct Interpretation {
+    /// Kind of identifier or name that the text was read as, such as `zip`, `cik`, `ticker` or `address`.
+    kind: &'static str,
+    /// The text as that kind is written.
+    value: String,
 }
 
 /// All that was found.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// As what the text can be read: kind and value.
-    pub interpretations: Vec<(&'static str, String)>,
+    pub interpretations: Vec<Interpretation>,
     pub hits: Vec<Hit>,
     /// Datasets that were searched.
     pub datasets: Vec<&'static str>,
@@ -60,8 +82,8 @@ pub struct Found {
 impl Found {
     /// Notes that the text can be something, whether or not there is one.
     pub fn read_as(&mut self, kind: &'static str, value: &str) {
-        if !self.interpretations.iter().any(|(known, text)| *known == kind && text == value) {
-            self.interpretations.push((kind, value.to_owned()));
+        if !self.interpretations.iter().any(|known| known.kind == kind && known.value == value) {
+            self.interpretations.push(Interpretation { kind, value: value.to_owned() });
         }
     }
 
@@ -84,7 +106,7 @@ impl Found {
 
     /// Puts what fits best first; of equal ones identifiers before names, then as they were found.
     pub fn put_in_order(&mut self, limit: usize) {
-        self.hits.sort_by_key(|hit| -hit.score);
+        self.hits.sort_by_key(|hit| -hit.matched.score.units);
         self.hits.truncate(limit);
     }
 }

@@ -10,6 +10,8 @@ mod records;
 mod registries;
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -18,7 +20,7 @@ use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use asked::Asked;
-use hit::Found;
+use hit::{Found, Hit, Interpretation};
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -29,7 +31,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Found"),
+    data: Data::of::<Search<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -44,6 +46,17 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Found")]
+struct Search<'a> {
+    /// What was asked, without blanks around it.
+    query: &'a str,
+    /// As what the text was read, whether or not there is one.
+    interpretations: &'a [Interpretation],
+    /// By score; of equal scores identifiers before names.
+    results: &'a [Hit],
+}
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let text = call.query.get("q").ok_or_else(|| Problem::of_field(Code::MissingParameter, "q", "`q` is needed: a name, a number, a code or an address"))?;
@@ -71,18 +84,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         unsearched.push(("ZIP codes, businesses, licenses and permits", Scope::General));
     }
     found.put_in_order(call.limit());
-    json.object(|json| {
-        json.key("query").text(asked.text);
-        json.key("interpretations").array(|json| {
-            for (kind, value) in &found.interpretations {
-                json.object(|json| {
-                    json.key("kind").text(kind);
-                    json.key("value").text(value);
-                });
-            }
-        });
-        json.key("results").array(|json| found.hits.iter().for_each(|hit| hit.write(json)));
-    });
+    json.value(&Search { query: asked.text, interpretations: &found.interpretations, results: &found.hits });
     let mut meta = Meta { datasets: found.datasets.iter().map(|dataset_id| (*dataset_id).into()).collect(), ..Meta::default() };
     for (what, scope) in unsearched {
         meta.notice("NOT_SEARCHED", format!("{what} were not searched: the key lacks the scope `{scope}`"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 use crate::permit::datasets::{PERMITS, Permit};
@@ -86,8 +86,7 @@ fn of_number(permit: &Record<'_, Permit>) -> Hit {
         id: id.to_owned(),
         path: path("/v1/provenance/", record_id),
         page: path("/permit/", id),
-        score: EXACT,
-        label: "permit_number",
+        matched: Matched::of(EXACT, "permit_number"),
         record_id: Some(record_id.to_owned()),
     }
 }
@@ -101,8 +100,7 @@ fn property(permit: &Record<'_, Permit>, score: i32, label: &'static str, count:
         id: id.to_owned(),
         path: path("/v1/properties/", id),
         page: path("/property/", id),
-        score,
-        label,
+        matched: Matched::of(score, label),
         record_id: None,
     })
 }

@@ -1,7 +1,7 @@
 //! ZIP codes, ZCTAs, counties and states, and the metrics of a ZCTA.
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use crate::geo::area::{Area, AreaKind};
 use crate::geo::metric::told;
 use crate::geo::tables::Geo;
@@ -57,8 +57,7 @@ fn zip(zips: &Zips, row: usize, score: i32, label: &'static str) -> Hit {
         id: code.to_owned(),
         path: path("/v1/zip/", code),
         page: path("/zip/", code),
-        score,
-        label,
+        matched: Matched::of(score, label),
         record_id: Some(zips.provenance.record_id(row).to_owned()),
     }
 }
@@ -92,8 +91,7 @@ fn add_zcta(found: &mut Found, zctas: &PlaceTable, code: &str) {
         id: code.to_owned(),
         path: path("/v1/geo-demographics/locations/", code),
         page: path("/zip/", code),
-        score: EXACT,
-        label: "zcta",
+        matched: Matched::of(EXACT, "zcta"),
         record_id: Some(zctas.record_ids.at(row).to_owned()),
     });
 }
@@ -121,8 +119,7 @@ fn add_metrics(found: &mut Found, geo: &Geo<'_>, zctas: &PlaceTable, asked: &Ask
             id: format!("{code}:{key}"),
             path: format!("/v1/geo-demographics/locations/{code}/demographics?metric={key}"),
             page: path("/zip/", code),
-            score: EXACT,
-            label: "metric",
+            matched: Matched::of(EXACT, "metric"),
             record_id: area.area.map(|_| area.record_id(key)),
         });
     }
@@ -142,8 +139,7 @@ fn add_state(found: &mut Found, counties: &PlaceTable, asked: &Asked<'_>) {
         id: state.to_owned(),
         path: format!("/v1/geo-demographics/states/{state}/counties"),
         page: path("/state/", state),
-        score: EXACT,
-        label: "state",
+        matched: Matched::of(EXACT, "state"),
         record_id: None,
     });
 }
@@ -196,8 +192,7 @@ fn county(counties: &PlaceTable, row: usize, score: i32, label: &'static str) ->
         id: fips.to_owned(),
         path: path("/v1/geo-demographics/counties/", fips),
         page: path("/county/", fips),
-        score,
-        label,
+        matched: Matched::of(score, label),
         record_id: Some(counties.record_ids.at(row).to_owned()),
     }
 }

@@ -1,7 +1,7 @@
 //! Records, releases and datasets, by their own ids; datasets also by the words of their titles.
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 use crate::http::scope;
@@ -44,8 +44,7 @@ async fn add_release(call: &Call<'_>, found: &mut Found, release_id: &ReleaseId)
         id: id.to_owned(),
         path: path("/v1/releases/", id),
         page: path("/releases/", id),
-        score: EXACT,
-        label: "exact",
+        matched: Matched::of(EXACT, "exact"),
         record_id: None,
     });
 }
@@ -63,8 +62,7 @@ async fn add_record(call: &Call<'_>, found: &mut Found, record_id: &RecordId) ->
         id: id.to_owned(),
         path: path("/v1/provenance/", id),
         page: path("/records/", id),
-        score: EXACT,
-        label: "exact",
+        matched: Matched::of(EXACT, "exact"),
         record_id: Some(id.to_owned()),
     });
     Ok(())
@@ -92,8 +90,7 @@ fn add_datasets(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) {
             id: dataset_id.clone(),
             path: path("/v1/datasets/", dataset_id),
             page: path("/datasets/", dataset_id),
-            score,
-            label,
+            matched: Matched::of(score, label),
             record_id: None,
         };
         if score == EXACT { exact.push(hit) } else { titled.push(hit) }

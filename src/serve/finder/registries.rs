@@ -1,7 +1,7 @@
 //! Businesses and licenses, by number or name.
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
 use crate::business::datasets::{ENTITIES, Entity};
 use crate::business::table::Businesses;
 use crate::http::endpoint::Call;
@@ -50,8 +50,7 @@ fn business(record: &Record<'_, Entity>, (_, score, label): Fit) -> Hit {
         id: id.to_owned(),
         path: path("/v1/business/", id),
         page: path("/business/", id),
-        score,
-        label,
+        matched: Matched::of(score, label),
         record_id: record.text("record_id").map(str::to_owned),
     }
 }
@@ -90,8 +89,7 @@ fn license(licenses: &Licenses, record: &Record<'_, License>, (row, score, label
         id: id.to_owned(),
         path: path("/v1/contractors/", id),
         page: path("/license/", id),
-        score,
-        label,
+        matched: Matched::of(score, label),
         record_id: record.text("record_id").map(str::to_owned),
     }
 }

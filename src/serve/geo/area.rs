@@ -1,6 +1,8 @@
-//! Finds the area and the vintage that a request names, and writes the geography object.
+//! Finds the area and the vintage that a request names, and makes the geography object.
 
+use crate::answer::{Float, Text};
 use crate::geo::estimates::MetricTable;
+use crate::geo::geography::{CountyOfZcta, Geography, InternalPoint};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::meta::{Coverage, Meta};
@@ -128,55 +130,45 @@ impl<'a> Area<'a> {
         self.place.map(|(places, row)| places.names.at(row)).or_else(in_survey).unwrap_or(self.code)
     }
 
-    /// Writes the geography object.
-    pub fn write_geography(&self, geo: &Geo<'_>, json: &mut Json) {
-        let place = self.place;
-        if let (AreaKind::Zcta, Some((places, row)), Some(texts)) = (self.kind, place, geo.zcta_geographies)
-            && places.are_counties_alike(row, texts.vintage_year, self.table.vintage_year)
-        {
-            return json.raw(texts.of(row));
+    /// The geography object.
+    pub fn geography(&self, geo: &Geo<'a>) -> Text<'a, Geography<'a>> {
+        match (self.place, geo.zcta_geographies) {
+            (Some((places, row)), Some(texts))
+                if self.kind == AreaKind::Zcta && places.are_counties_alike(row, texts.vintage_year, self.table.vintage_year) =>
+            {
+                Text::made(texts.of(row))
+            }
+            _ => Text::of(&self.geography_fields(geo)),
         }
-        json.object(|json| {
-            json.key("type").text(self.kind.name());
-            json.key("id").text(self.code);
-            json.key("name").text(self.name());
-            json.key("input_code").text(self.code);
-            json.key("matched_by").text(match self.kind {
-                AreaKind::Zcta => "exact_zcta_code",
-                AreaKind::County => "exact_county_fips",
-            });
-            match place {
-                Some((places, row)) => places.write_land_area_sqmi(json.key("land_area_sqmi"), row),
-                None => json.key("land_area_sqmi").null(),
-            }
-            match self.kind {
-                AreaKind::Zcta => self.write_primary_county(json),
-                AreaKind::County => {
-                    let state =
-                        place.and_then(|(places, row)| places.states.get(row)).or_else(|| geo.counties.and_then(|counties| counties.state_of(self.code)));
-                    json.key("primary_county_fips").text(self.code);
-                    json.key("primary_state_code").optional_text(state);
-                }
-            }
-            json.key("internal_point");
-            match place.map(|(places, row)| places.internal_point(row)) {
-                Some((lat, lon)) => json.object(|json| {
-                    json.key("lat").float(lat);
-                    json.key("lon").float(lon);
-                }),
-                None => json.null(),
-            }
-            json.key("record_id").optional_text(place.map(|(places, row)| places.record_ids.at(row)));
-        });
     }
 
-    fn write_primary_county(&self, json: &mut Json) {
-        let primary = self.place.and_then(|(places, row)| places.primary_county(row, self.table.vintage_year));
-        json.key("primary_county_fips").optional_text(primary.and_then(|primary| primary.code));
-        json.key("primary_county_name").optional_text(primary.and_then(|primary| primary.name));
-        json.key("primary_county_land_share").float(primary.and_then(|primary| primary.land_share).unwrap_or(f64::NAN));
-        json.key("primary_county_basis").optional_text(primary.map(|primary| primary.basis));
-        json.key("primary_state_code").optional_text(self.place.and_then(|(places, row)| places.states.get(row)));
+    /// The members of the geography object.
+    pub fn geography_fields(&self, geo: &Geo<'a>) -> Geography<'a> {
+        let place = self.place;
+        let state = place.and_then(|(places, row)| places.states.get(row));
+        let primary = place.and_then(|(places, row)| places.primary_county(row, self.table.vintage_year));
+        let (matched_by, primary_county_fips, primary_state_code) = match self.kind {
+            AreaKind::Zcta => ("exact_zcta_code", primary.and_then(|primary| primary.code), state),
+            AreaKind::County => ("exact_county_fips", Some(self.code), state.or_else(|| geo.counties.and_then(|counties| counties.state_of(self.code)))),
+        };
+        let of_zcta = CountyOfZcta {
+            primary_county_name: primary.and_then(|primary| primary.name),
+            primary_county_land_share: primary.and_then(|primary| primary.land_share).map(Float),
+            primary_county_basis: primary.map(|primary| primary.basis),
+        };
+        Geography {
+            kind: self.kind.name(),
+            id: self.code,
+            name: self.name(),
+            input_code: self.code,
+            matched_by,
+            land_area_sqmi: place.map(|(places, row)| places.land_area_sqmi(row)),
+            primary_county_fips,
+            of_zcta: (self.kind == AreaKind::Zcta).then_some(of_zcta),
+            primary_state_code,
+            internal_point: place.map(|(places, row)| places.internal_point(row)).map(|(lat, lon)| InternalPoint { lat: Float(lat), lon: Float(lon) }),
+            record_id: place.map(|(places, row)| places.record_ids.at(row)),
+        }
     }
 
     /// Adds the datasets, the coverage and the notices that every answer about this area has.
@@ -204,7 +196,7 @@ impl<'a> Area<'a> {
 
     /// Writes the vintage object.
     pub fn write_vintage(&self, json: &mut Json) {
-        json.raw(&self.table.vintage);
+        json.value(&self.table.vintage);
     }
 }
 

@@ -5,10 +5,16 @@
 //! U.S. Census Bureau, "Understanding and Using American Community Survey Data", chapter 7; "Instructions for Applying Statistical
 //! Testing to ACS 5-Year Data".
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Decimal, Fixed, Text};
 use crate::geo::area::{Area, AreaKind};
 use crate::geo::estimates::Estimate;
+use crate::geo::figures::{AreaFigures, Vintage};
+use crate::geo::geography::Geography;
 use crate::geo::metric::unit_and_universe;
-use crate::geo::metric_text::{trim_of, write_tenths};
+use crate::geo::metric_text::printed;
 use crate::geo::tables::Geo;
 use crate::http::body::Body;
 use crate::http::components::Data;
@@ -16,7 +22,8 @@ use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
 use crate::http::problem::{Code, Problem, Result};
-use crate::json::{Json, Trim};
+use crate::json::Json;
+use crate::release::provenance::Provenance;
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -27,13 +34,64 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: OF_RELEASE,
     body: Some("CompareRequest"),
-    data: Data::Written("Comparison"),
+    data: Data::of::<Compared<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(compare),
 };
 
 /// Standard errors of a published 90 % margin of error.
 const Z_90: f64 = 1.645;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Comparison")]
+struct Compared<'a> {
+    /// Survey vintage of all figures compared.
+    vintage: &'a Vintage,
+    /// The compared areas, in the order of the request.
+    locations: Vec<Text<'a, Geography<'a>>>,
+    /// One comparison for each metric.
+    comparisons: Vec<ComparedMetric<'a>>,
+    /// Records of the figures, one for each value in the order of `comparisons`.
+    provenance: Vec<Provenance<'a>>,
+}
+
+/// A metric of two areas.
+#[derive(Serialize, JsonSchema)]
+struct ComparedMetric<'a> {
+    #[schemars(extend("$field" = "geo.zcta_metric/metric"))]
+    metric: &'a str,
+    #[schemars(extend("$field" = "geo.zcta_metric/unit"))]
+    unit: &'a str,
+    #[schemars(extend("$field" = "geo.zcta_metric/universe", "nullable" = true))]
+    universe: Option<&'a str>,
+    /// Figures of the two areas, in the order of the request.
+    values: Vec<ComparedValue<'a>>,
+    /// First less second; null when a value is missing or open-ended.
+    difference: Option<Fixed>,
+    /// 90 % margin of error of the difference, in the metric's unit; null if it cannot be computed.
+    difference_moe: Option<Decimal>,
+    /// Difference in standard errors, significant beyond 1.645 in either direction; null if it cannot be computed.
+    z: Option<Decimal>,
+    /// The Bureau's test at 90 % confidence; null when it is not appropriate, and `reason` says why.
+    significant_at_90: Option<bool>,
+    /// Margins that the test used: `published`, or `controlled` if one estimate is controlled to the population estimates and so counts as free of sampling
+    /// error, by the Bureau's method. Null if no test was made.
+    #[schemars(extend("enum" = ["published", "controlled"]))]
+    margin_basis: Option<&'static str>,
+    /// Why `significant_at_90` is null: a value is missing, a median is open-ended, both values are controlled, or a margin is not published or was not
+    /// fetched. Null if the test was made.
+    #[schemars(extend("enum" = ["value_not_available", "open_ended_median", "both_controlled", "no_published_moe", "moe_not_fetched"]))]
+    reason: Option<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ComparedMetricValue")]
+struct ComparedValue<'a> {
+    /// ZCTA code of the area.
+    id: &'a str,
+    #[serde(flatten)]
+    figures: AreaFigures<'a>,
+}
 
 /// What the Bureau's test says about two estimates. Values are in tenths.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,18 +171,11 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let vintage = body.year("vintage")?;
     let find = |code| Area::find(&geo, AreaKind::Zcta, code, vintage, "locations");
     let areas = [find(&codes[0])?, find(&codes[1])?];
-    json.object(|json| {
-        areas[0].write_vintage(json.key("vintage"));
-        json.key("locations").array(|json| areas.iter().for_each(|area| area.write_geography(&geo, json)));
-        json.key("comparisons").array(|json| {
-            metrics.iter().for_each(|&metric| write_comparison(json, &areas, known[metric], metric));
-        });
-        // One stamp per value, in the order of the values.
-        json.key("provenance").array(|json| {
-            for metric in &metrics {
-                areas.iter().for_each(|area| area.write_provenance(call.release, json, std::slice::from_ref(metric)));
-            }
-        });
+    json.value(&Compared {
+        vintage: &areas[0].table.vintage,
+        locations: areas.iter().map(|area| area.geography(&geo)).collect(),
+        comparisons: metrics.iter().map(|&metric| compared(&areas, known[metric], metric)).collect(),
+        provenance: metrics.iter().flat_map(|&metric| areas.map(|area| area.provenance(call.release, &[metric]))).collect(),
     });
     let mut meta = Meta::default();
     areas[0].describe(&mut meta);
@@ -135,44 +186,34 @@ pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-fn write_comparison(json: &mut Json, areas: &[Area<'_>; 2], key: &str, metric: usize) {
-    let estimates = [areas[0].estimate(metric), areas[1].estimate(metric)];
-    let outcome = compare_estimates(side(estimates[0]), side(estimates[1]));
+fn compared<'a>(areas: &[Area<'a>; 2], key: &'a str, metric: usize) -> ComparedMetric<'a> {
+    let [a, b] = areas.map(|area| side(area.estimate(metric)));
+    let outcome = compare_estimates(a, b);
     let (unit, universe) = unit_and_universe(areas[0].table, key, metric);
-    json.object(|json| {
-        json.key("metric").text(key);
-        json.key("unit").text(unit);
-        json.key("universe").optional_text(universe);
-        json.key("values").array(|json| {
-            for area in areas {
-                json.object(|json| {
-                    json.key("id").text(area.code);
-                    area.write_figures(json, key, metric);
-                });
-            }
-        });
-        write_tenths(json.key("difference"), outcome.difference, trim_of(unit));
-        write_rounded(json.key("difference_moe"), outcome.difference_moe.map(|tenths| tenths / 10.0), 2);
-        write_rounded(json.key("z"), outcome.z, 4);
-        json.key("significant_at_90").optional_flag(outcome.significant_at_90);
-        json.key("margin_basis").optional_text(outcome.margin_basis);
-        json.key("reason").optional_text(outcome.reason);
-    });
+    ComparedMetric {
+        metric: key,
+        unit,
+        universe,
+        values: areas.iter().map(|area| ComparedValue { id: area.code, figures: area.figures(key, metric) }).collect(),
+        difference: outcome.difference.map(|tenths| printed(tenths, unit)),
+        difference_moe: outcome.difference_moe.map(|tenths| rounded(tenths / 10.0, 2)),
+        z: outcome.z.map(|z| rounded(z, 4)),
+        significant_at_90: outcome.significant_at_90,
+        margin_basis: outcome.margin_basis,
+        reason: outcome.reason,
+    }
 }
 
 fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
     match estimate {
-        Some(estimate) => Side { value: estimate.value, moe: estimate.moe, moe_status: estimate.moe_status },
+        Some(Estimate { figures, .. }) => Side { value: figures.value, moe: figures.moe, moe_status: figures.moe_status },
         None => Side { value: None, moe: None, moe_status: "not_published" },
     }
 }
 
-/// Writes a number rounded to some decimals, without trailing zeros.
-fn write_rounded(json: &mut Json, value: Option<f64>, decimals: u8) {
-    match value {
-        Some(value) => json.decimal((value * 10f64.powi(i32::from(decimals))).round() as i64, decimals, Trim::Zeros),
-        None => json.null(),
-    }
+/// A number rounded to some decimals.
+fn rounded(value: f64, decimals: u8) -> Decimal {
+    Decimal { units: (value * 10f64.powi(i32::from(decimals))).round() as i128, scale: decimals }
 }
 
 fn missing(field: &str) -> Problem {

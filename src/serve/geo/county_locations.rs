@@ -2,10 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Float, Text};
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC_OF_LIST, asked_metrics};
+use crate::geo::figures::Vintage;
+use crate::geo::geography::Geography;
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
-use crate::geo::source_table::{INCLUDE, SourceTable};
+use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -16,6 +22,7 @@ use crate::http::problem::{Result, not_published};
 use crate::json::Json;
 use crate::place::areas::PlaceTable;
 use crate::place::zips::Zips;
+use crate::release::provenance::{Provenance, schema_version};
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -26,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("CountyLocations"),
+    data: Data::of::<CountyLocations<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(locations),
 };
@@ -34,8 +41,44 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
 
-/// What of a ZCTA lies in the county.
+#[derive(Serialize, JsonSchema)]
+struct CountyLocations<'a> {
+    /// County that the areas are listed for.
+    geography: Text<'a, Geography<'a>>,
+    /// Record of the geography; null if the release has no record of the area.
+    geography_provenance: Option<Provenance<'a>>,
+    /// Survey vintage of the figures.
+    vintage: &'a Vintage,
+    /// ZCTAs with land in the county, by code.
+    locations: Vec<Location<'a>>,
+    /// Sources of the rows; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceTable<'a>")]
+    provenance: Option<SourceTable<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CountyLocationsLocation")]
 struct Location<'a> {
+    /// A ZCTA with land in the county.
+    geography: Text<'a, Geography<'a>>,
+    /// Part of the ZCTA's land that lies in the county, as a fraction from 0 to 1; null where it is not published.
+    #[schemars(extend("minimum" = 0, "maximum" = 1))]
+    land_share: Option<Float>,
+    /// Whether the county has the largest part of the ZCTA's land.
+    is_primary: bool,
+    /// Record of the part in the county; null where only the primary county is published, by the record of the geography.
+    part_record_id: Option<String>,
+    /// Figures of the whole ZCTA, not of its part in the county, by metric key.
+    metrics: ChosenFigures<'a>,
+    /// Records of the geography, the figures and the part in the county; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RecordReferences<'a>")]
+    provenance: Option<RecordReferences<'a>>,
+}
+
+/// What of a ZCTA lies in the county.
+struct PartOfZcta<'a> {
     land_share: Option<f64>,
     is_primary: bool,
     /// The ZIP code of the same digits, of which the part in the county is published.
@@ -58,44 +101,41 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
     let paging = ListPaging::of(call)?;
-    let found: Vec<(usize, Location<'_>)> = found.into_iter().collect();
+    let found: Vec<(usize, PartOfZcta<'_>)> = found.into_iter().collect();
     let mut sources = SourceTable::asked(call);
-    json.object(|json| {
-        county.write_geography(&geo, json.key("geography"));
-        county.write_geography_provenance(json.key("geography_provenance"));
-        county.write_vintage(json.key("vintage"));
-        json.key("locations").array(|json| {
-            for (row, location) in paging.slice(&found) {
-                let code = places.codes.at(*row);
-                let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: Some((places, *row)) };
-                json.object(|json| {
-                    area.write_geography(&geo, json.key("geography"));
-                    json.key("land_share").float(location.land_share.unwrap_or(f64::NAN));
-                    json.key("is_primary").flag(location.is_primary);
-                    match location.zip {
-                        Some(zip) => json.key("part_record_id").plain(&["zip.county:", zip, ":", county.code]),
-                        None => json.key("part_record_id").null(),
-                    }
-                    area.write_chosen(&geo, json.key("metrics"), &metrics);
-                    if let Some(sources) = &mut sources {
-                        json.key("provenance").array(|json| {
-                            sources.write_area(json, &geo, &area, &metrics);
-                            if let Some((part, counties)) = location.part.zip(zips.and_then(|zips| zips.counties.as_ref())) {
-                                let (provenance, manifest) = (&counties.provenance, &call.release.manifest);
-                                sources.write_record(json, &provenance.origin(manifest, part), provenance.validation_status(part), provenance.record_id(part));
-                            }
-                        });
-                    }
-                });
+    let manifest = &call.release.manifest;
+    let location = |(row, of_zcta): &(usize, PartOfZcta<'_>)| {
+        let code = places.codes.at(*row);
+        let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: Some((places, *row)) };
+        let provenance = sources.as_mut().map(|sources| {
+            let mut records = sources.area(&geo, &area, &metrics);
+            if let Some((part, counties)) = of_zcta.part.zip(zips.and_then(|zips| zips.counties.as_ref())) {
+                let (part_of, dataset) = (&counties.provenance, (PARTS, schema_version(manifest, PARTS)));
+                let (status, record_id) = (part_of.validation_status(part), part_of.record_id(part).to_owned());
+                records.0.push(sources.record(dataset, part_of.source(manifest, part), status, record_id));
             }
+            records
         });
-        if let Some(sources) = &sources {
-            sources.write(json.key("provenance"));
+        Location {
+            geography: area.geography(&geo),
+            land_share: of_zcta.land_share.map(Float),
+            is_primary: of_zcta.is_primary,
+            part_record_id: of_zcta.zip.map(|zip| [PARTS, zip, county.code].join(":")),
+            metrics: area.chosen(&geo, &metrics),
+            provenance,
         }
+    };
+    let locations = paging.slice(&found).iter().map(location).collect();
+    json.value(&CountyLocations {
+        geography: county.geography(&geo),
+        geography_provenance: county.geography_provenance(),
+        vintage: &county.table.vintage,
+        locations,
+        provenance: sources,
     });
     let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
     meta.datasets.extend([AreaKind::Zcta.place_dataset().into(), AreaKind::Zcta.metric_dataset().into(), AreaKind::County.place_dataset().into()]);
-    meta.datasets.extend(zips.map(|_| "zip.county".into()));
+    meta.datasets.extend(zips.map(|_| PARTS.into()));
     let scope = format!("{} ZCTAs of the Gazetteer", places.codes.len());
     meta.coverage = Some(Coverage { geography_type: Some(AreaKind::Zcta.name()), scope, ..Coverage::default() });
     add_zcta_notice(&mut meta);
@@ -107,19 +147,22 @@ pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
+/// The dataset of the parts of ZIP codes in counties.
+const PARTS: &str = "zip.county";
+
 const WITH_PARTS: &str = "is_primary is true where the county has the largest part of the ZCTA's land; in Connecticut the planning region from vintage 2022 on, and the old county before. \
     Smaller parts are known of ZCTAs whose code is a ZIP code too, by the counties of 2020: in Connecticut none by planning region.";
 const PRIMARY_ONLY: &str =
     "This release has one county for each ZCTA, the one with the largest part of its land: ZCTAs of which the county has a smaller part are not listed.";
 
 /// The ZCTAs with land in a county, by their rows, as far as that is published.
-fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a str, vintage_year: i32) -> BTreeMap<usize, Location<'a>> {
+fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a str, vintage_year: i32) -> BTreeMap<usize, PartOfZcta<'a>> {
     let mut found = BTreeMap::new();
     for row in 0..places.codes.len() {
         if let Some(primary) = places.primary_county(row, vintage_year)
             && primary.code == Some(county_fips)
         {
-            found.insert(row, Location { land_share: primary.land_share, is_primary: true, zip: None, part: None });
+            found.insert(row, PartOfZcta { land_share: primary.land_share, is_primary: true, zip: None, part: None });
         }
     }
     let Some((zips, counties)) = zips.and_then(|zips| Some((zips, zips.counties.as_ref()?))) else { return found };
@@ -127,7 +170,7 @@ fn in_county<'a>(places: &PlaceTable, zips: Option<&'a Zips>, county_fips: &'a s
         // A ZIP code without an area of its own has the parts of the area that it lies in.
         let is_area = zips.find(zip).is_some_and(|row| zips.zctas.get(row) == Some(zip));
         if let (true, Some(share), Some(row)) = (is_area, counties.share(part).filter(|share| *share > 0.0), places.find(zip)) {
-            let location = found.entry(row).or_insert(Location { land_share: Some(share), is_primary: false, zip: None, part: None });
+            let location = found.entry(row).or_insert(PartOfZcta { land_share: Some(share), is_primary: false, zip: None, part: None });
             (location.zip, location.part) = (Some(zip), Some(part));
         }
     }

@@ -1,8 +1,14 @@
 //! Answers `GET locations/{zcta}/demographics`: chosen metrics of a ZCTA, with those of every published vintage where that is asked for.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Text;
 use crate::geo::area::{Area, AreaKind, asked_vintage};
 use crate::geo::estimates::MetricTable;
-use crate::geo::metric::{METRIC_OF_AREA, NOT_IN_SURVEY, QUARANTINED, metrics_of_area, unit_and_universe, write_figures, write_record_id};
+use crate::geo::figures::{PastFigures, Vintage};
+use crate::geo::geography::Geography;
+use crate::geo::metric::{METRIC_OF_AREA, Metrics, metrics_of_area};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
@@ -11,6 +17,7 @@ use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
 use crate::http::problem::Result;
 use crate::json::Json;
+use crate::release::provenance::Provenance;
 use pubdata_store::Scope;
 
 /// The endpoint's parameters.
@@ -30,10 +37,24 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Demographics"),
+    data: Data::of::<Demographics<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(demographics),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Demographics<'a> {
+    /// The area of the figures.
+    geography: Text<'a, Geography<'a>>,
+    /// Record of the geography; null if the release has no record of the area.
+    geography_provenance: Option<Provenance<'a>>,
+    /// Survey vintage of the figures; figures in `history` carry their own.
+    vintage: &'a Vintage,
+    /// Figures of the area by metric key: all, or those that `metric` names.
+    demographics: Metrics<'a>,
+    /// Provenance of the first figure, with the worst verdict of all; each figure carries its own.
+    provenance: Provenance<'a>,
+}
 
 /// Answers `GET locations/{zcta}/demographics`: chosen metrics, on request with their figures of every published vintage.
 ///
@@ -45,23 +66,17 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
     let metrics = metrics_of_area(&geo, call);
     let with_history = call.query.get("history") == Some("true");
-    json.object(|json| {
-        area.write_geography(&geo, json.key("geography"));
-        area.write_geography_provenance(json.key("geography_provenance"));
-        area.write_vintage(json.key("vintage"));
-        json.key("demographics").object(|json| {
-            for &metric in &metrics {
-                let key = &geo.metric_keys[metric];
-                json.key(key).object(|json| {
-                    area.write_metric(json, key, metric);
-                    area.write_provenance(call.release, json.key("provenance"), &[metric]);
-                    if with_history {
-                        json.key("history").array(|json| geo.zcta_metrics.iter().for_each(|table| write_past(json, table, area.code, key, metric)));
-                    }
-                });
-            }
-        });
-        area.write_provenance(call.release, json.key("provenance"), &metrics);
+    let history = |json: &mut Json, key: &str, metric: usize| {
+        if with_history {
+            json.key("history").value(&geo.zcta_metrics.iter().map(|table| past(table, area.code, key, metric)).collect::<Vec<_>>());
+        }
+    };
+    json.value(&Demographics {
+        geography: area.geography(&geo),
+        geography_provenance: area.geography_provenance(),
+        vintage: &area.table.vintage,
+        demographics: area.metrics(call.release, &metrics, history),
+        provenance: area.provenance(call.release, &metrics),
     });
     let mut meta = Meta::default();
     area.describe(&mut meta);
@@ -76,21 +91,12 @@ pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// Writes a metric's figures in one vintage.
-fn write_past(json: &mut Json, table: &MetricTable, code: &str, key: &str, metric: usize) {
-    let area = table.find(code);
-    let estimate = area.and_then(|area| table.estimate(area, metric));
-    let (unit, _) = unit_and_universe(table, key, metric);
-    json.object(|json| {
-        json.key("vintage").raw(&table.vintage);
-        write_figures(json, estimate.as_ref(), unit, if area.is_some() { QUARANTINED } else { NOT_IN_SURVEY });
-        write_record_id(json.key("record_id"), estimate.is_some(), AreaKind::Zcta, table, code, key);
-        match &estimate {
-            Some(estimate) => {
-                let record_id = [AreaKind::Zcta.metric_dataset(), &table.vintage_text, code, key].join(":");
-                estimate.origin.write(json.key("provenance"), estimate.validation_status, &record_id);
-            }
-            None => json.key("provenance").null(),
-        }
-    });
+/// A metric's figures in one vintage.
+fn past<'a>(table: &'a MetricTable, code: &'a str, key: &str, metric: usize) -> PastFigures<'a> {
+    let area = Area { kind: AreaKind::Zcta, code, table, area: table.find(code), place: None };
+    PastFigures {
+        vintage: &table.vintage,
+        figures: area.figures(key, metric),
+        provenance: area.estimate(metric).map(|estimate| estimate.origin.provenance(estimate.validation_status, area.record_id(key))),
+    }
 }

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::geo::metric_text::{MetricSays, MetricText, json_text};
+use crate::answer::Text;
+use crate::geo::figures::{Figures, Metric, Source, Vintage};
+use crate::geo::metric_text::{GAP, MetricText};
 use crate::index::file::{Column, Small, stored};
 use crate::json::Json;
 use crate::place::area_codes::AreaCodes;
@@ -17,8 +19,7 @@ pub struct MetricTable {
     pub vintage_year: i32,
     /// The same as text, for record ids.
     pub vintage_text: String,
-    /// The vintage object of answers, as JSON text.
-    pub vintage: Box<str>,
+    pub vintage: Vintage,
     estimates: Estimates,
     /// By number of [`Shared`].
     texts: Vec<MetricText>,
@@ -80,41 +81,59 @@ pub struct Descriptor {
     pub(super) variables: Vec<String>,
     pub(super) moe_variable: Option<String>,
     pub(super) is_derived: bool,
-    /// The members `universe` and `source` of the metric's object, as JSON text.
-    pub universe_and_source: Box<str>,
 }
 
-/// One estimate, ready to be written. Values are in tenths.
-#[derive(Debug, Clone, Copy)]
+impl Descriptor {
+    pub fn source(&self) -> Source<'_> {
+        Source { table_id: &self.table_id, variables: &self.variables, moe_variable: self.moe_variable.as_deref(), derived: self.is_derived }
+    }
+}
+
+/// One estimate, in tenths.
+#[derive(Debug, Clone)]
 pub struct Estimate<'a> {
-    pub value: Option<i64>,
-    /// Of an open-ended median, and on which side of it the median lies.
-    pub bound: Option<(i64, &'a str)>,
-    pub moe: Option<i64>,
-    pub moe_approximate: Option<i64>,
-    pub moe_status: &'a str,
-    pub qualifier: Option<&'a str>,
-    pub null_reason: Option<&'a str>,
+    pub figures: Figures<'a, i64>,
     pub validation_status: &'a str,
     pub descriptor: &'a Descriptor,
     pub origin: &'a Origin,
 }
 
+impl Estimates {
+    /// What cells of a metric say; the figure is a bound of those that have one.
+    fn figures<N>(&self, shared: &Shared, figure: Option<N>, margin: Option<N>) -> Figures<'_, N> {
+        let bound_type = self.words.text(shared.bound_type);
+        let (value, bound) = if bound_type.is_some() { (None, figure) } else { (figure, None) };
+        let is_derived = self.descriptors[usize::from(shared.descriptor)].is_derived;
+        let (moe, moe_approximate) = if is_derived { (None, margin) } else { (margin, None) };
+        Figures {
+            value,
+            bound,
+            bound_type,
+            moe,
+            moe_approximate,
+            moe_status: self.words.text(shared.moe_status).unwrap_or_default(),
+            qualifier: self.words.text(shared.qualifier),
+            null_reason: self.words.text(shared.null_reason),
+        }
+    }
+}
+
 impl MetricTable {
     /// Takes what was read of a part; `metric_keys` give the order of the cells.
     pub(super) fn of(estimates: Estimates, metric_keys: &[String], origins: &PartOrigins) -> Self {
+        let origins: Vec<Origin> = estimates.sources.iter().map(|source| origins.of_source(source.as_ref())).collect();
         let text = |shared: &Shared| {
-            let (descriptor, words) = (&estimates.descriptors[usize::from(shared.descriptor)], &estimates.words);
-            MetricText::new(&MetricSays {
+            let descriptor = &estimates.descriptors[usize::from(shared.descriptor)];
+            MetricText::of(&Metric {
                 key: &metric_keys[usize::from(shared.metric)],
                 unit: &descriptor.unit,
-                is_derived: descriptor.is_derived,
-                bound_type: words.text(shared.bound_type),
-                moe_status: words.text(shared.moe_status).unwrap_or_default(),
-                qualifier: words.text(shared.qualifier),
-                null_reason: words.text(shared.null_reason),
-                universe_and_source: Some(&descriptor.universe_and_source),
-                warnings: words.text(shared.warnings),
+                figures: estimates.figures(shared, Some(Text::made(GAP)), Some(Text::made(GAP))),
+                universe: Some(&descriptor.universe),
+                source: Some(descriptor.source()),
+                record_id: Some(Text::made(GAP)),
+                warnings: estimates.words.text(shared.warnings).into_iter().flat_map(|warnings| warnings.split(',')).collect(),
+                provenance: Some(origins[usize::from(shared.descriptor)].provenance("", "")),
+                history: None,
             })
         };
         let vintage_year = estimates.vintage_year.unwrap_or(0);
@@ -125,9 +144,9 @@ impl MetricTable {
         Self {
             vintage_year,
             vintage_text: vintage_year.to_string(),
-            vintage: json_text(|json| write_vintage(json, vintage_year)),
+            vintage: Vintage::of(vintage_year),
             texts: estimates.shared.iter().map(text).collect(),
-            origins: estimates.sources.iter().map(|source| origins.of_source(source.as_ref())).collect(),
+            origins,
             lacks_margins,
             metric_count: metric_keys.len(),
             estimates,
@@ -158,19 +177,10 @@ impl MetricTable {
     pub fn estimate(&self, area: usize, metric: usize) -> Option<Estimate<'_>> {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
         let shared = all.shared.get(usize::from(all.shared_of[cell]))?;
-        let descriptor = &all.descriptors[usize::from(shared.descriptor)];
-        let (figure_of_cell, margin) = (figure(all.values[cell]), figure(all.moes[cell]));
-        let bound_type = all.words.text(shared.bound_type);
         Some(Estimate {
-            value: figure_of_cell.filter(|_| bound_type.is_none()),
-            bound: figure_of_cell.zip(bound_type),
-            moe: margin.filter(|_| !descriptor.is_derived),
-            moe_approximate: margin.filter(|_| descriptor.is_derived),
-            moe_status: all.words.text(shared.moe_status).unwrap_or_default(),
-            qualifier: all.words.text(shared.qualifier),
-            null_reason: all.words.text(shared.null_reason),
+            figures: all.figures(shared, figure(all.values[cell]), figure(all.moes[cell])),
             validation_status: all.words.text(all.validation_statuses[cell]).unwrap_or_default(),
-            descriptor,
+            descriptor: &all.descriptors[usize::from(shared.descriptor)],
             origin: &self.origins[usize::from(shared.descriptor)],
         })
     }
@@ -179,7 +189,15 @@ impl MetricTable {
     pub fn write(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
         let (cell, all) = (area * self.metric_count + metric, &self.estimates);
         let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
-        text.write(json, figure(all.values[cell]), figure(all.moes[cell]), Some(record_id));
+        text.write(json, figure(all.values[cell]), figure(all.moes[cell]), record_id);
+        true
+    }
+
+    /// Writes the provenance of the metric of an area; whether there is an estimate.
+    pub fn write_provenance(&self, json: &mut Json, area: usize, metric: usize, record_id: &[&str]) -> bool {
+        let (cell, all) = (area * self.metric_count + metric, &self.estimates);
+        let Some(text) = self.texts.get(usize::from(all.shared_of[cell])) else { return false };
+        text.write_provenance(json, verdict(all.words.text(all.validation_statuses[cell]) == Some("passed")), record_id);
         true
     }
 
@@ -194,15 +212,16 @@ impl MetricTable {
     }
 }
 
+/// What is said of validation where all or not all records have passed without a warning.
+pub fn verdict(are_passed: bool) -> &'static str {
+    if are_passed { "passed" } else { "passed_with_warnings" }
+}
+
 fn figure(tenths: i64) -> Option<i64> {
     (tenths != NONE).then_some(tenths)
 }
 
-/// Writes a vintage object: a five-year survey is named by its last year.
+/// Writes a vintage object.
 pub fn write_vintage(json: &mut Json, year: i32) {
-    json.object(|json| {
-        json.key("survey").text("ACS 5-year estimates");
-        json.key("period").text(&format!("{}-{year}", year - 4));
-        json.key("year").integer(i64::from(year));
-    });
+    json.value(&Vintage::of(year));
 }

@@ -2,45 +2,51 @@
 
 use std::collections::HashMap;
 
-use arrow::array::Array;
+use arrow::array::{Array, BooleanArray, Decimal128Array, Int32Array};
 use arrow::datatypes::ArrowNativeType;
 use bytes::Bytes;
 
 use crate::geo::estimates::{Descriptor, Estimates, NONE, Shared};
-use crate::geo::metric_text::json_text;
 use crate::index::file::{Column, Small};
 use crate::release::dictionary::{ABSENT, numbered};
+use crate::release::key_columns::key_columns;
 use crate::release::provenance::{FirstSource, first_sources};
 use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_store::Part;
 
-const COLUMNS: [&str; 17] = [
-    "vintage_year",
-    "area_name",
-    "metric",
-    "unit",
-    "value",
-    "bound",
-    "bound_type",
-    "moe",
-    "moe_status",
-    "qualifier",
-    "null_reason",
-    "universe",
-    "table_id",
-    "variables",
-    "moe_variable",
-    "is_derived",
-    "moe_approximate?",
-];
+key_columns! {
+    struct EstimateColumns {
+        vintage_year: Int32Array,
+        area_name: Texts,
+        metric: Texts,
+        unit: Texts,
+        value: Decimal128Array,
+        bound: Decimal128Array,
+        bound_type: Texts,
+        moe: Decimal128Array,
+        moe_status: Texts,
+        qualifier: Texts,
+        null_reason: Texts,
+        universe: Texts,
+        table_id: Texts,
+        variables: TextLists,
+        moe_variable: Texts,
+        is_derived: BooleanArray,
+        validation_status: Texts,
+        warnings: TextLists,
+    }
+}
+
+/// What releases of before do not have.
+const ADDED: &str = "moe_approximate?";
 
 /// Reads one part. `area_column` holds the codes; `metric_keys` give the order of the cells.
 ///
 /// # Errors
 /// `Store`, when the part lacks a column or is out of order; `Contract`, when it holds a metric that the contract does not.
 pub fn read(area_column: &str, metric_keys: &[String], part: &Part, bytes: Bytes) -> Result<Estimates> {
-    let columns: Vec<&str> = COLUMNS.into_iter().chain([area_column, "validation_status", "warnings"]).collect();
+    let columns = [EstimateColumns::COLUMNS, &[area_column, ADDED]].concat();
     let mut made = Builder::new(metric_keys);
     Table::each(bytes.clone(), &columns, &part.path, |piece| made.add(piece, area_column, &part.path))?;
     let sources = first_sources(part, bytes, &made.first_rows)?;
@@ -90,59 +96,52 @@ impl<'a> Builder<'a> {
 
     /// Adds the rows of a piece.
     fn add(&mut self, table: &Table, area_column: &str, place: &str) -> Result<()> {
-        // Releases of before have none.
-        let approximate = table.decimals("moe_approximate").ok();
-        let (areas, names, metrics) = (table.texts(area_column)?, table.texts("area_name")?, table.texts("metric")?);
-        let (values, bounds, moes) = (table.decimals("value")?, table.decimals("bound")?, table.decimals("moe")?);
-        if (values.scale(), bounds.scale(), moes.scale()) != (1, 1, 1) {
+        let (areas, approximate, columns) = (table.texts(area_column)?, table.decimals("moe_approximate").ok(), EstimateColumns::open(table)?);
+        if [&columns.value, &columns.bound, &columns.moe].iter().any(|figures| figures.scale() != 1) {
             return Err(Error::store(format!("{place}: estimates are expected in tenths")));
         }
-        let (bound_types, statuses) = (table.texts("bound_type")?, table.texts("moe_status")?);
-        let (qualifiers, reasons) = (table.texts("qualifier")?, table.texts("null_reason")?);
-        let (verdicts, warnings) = (table.texts("validation_status")?, table.text_lists("warnings")?);
-        let sources = SourceColumns::of(table)?;
         let Self { metric_keys, positions, estimates, cells, shared: all_shared, first_rows, .. } = self;
         if estimates.vintage_year.is_none() && table.rows() > 0 {
-            *estimates.vintage_year = Some(table.int32s("vintage_year")?.value(0));
+            *estimates.vintage_year = Some(columns.vintage_year.value(0));
         }
         let metric_count = metric_keys.len();
         for row in 0..table.rows() {
             if estimates.codes.push(areas.at(row)).context(|| place.to_owned())? {
                 // `ZCTA5` is the Bureau's name of the kind, in every name of the survey.
-                estimates.names.push(&names.get(row).unwrap_or_default().replacen("ZCTA5 ", "ZCTA ", 1))?;
+                estimates.names.push(&columns.area_name.get(row).unwrap_or_default().replacen("ZCTA5 ", "ZCTA ", 1))?;
                 cells.resize(estimates.codes.len() * metric_count, EMPTY);
             }
-            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", metrics.at(row)));
-            let position = *positions.get(metrics.at(row)).ok_or_else(unknown)?;
+            let unknown = || Error::contract(format!("{place}: metric `{}` is not in the contract", columns.metric.at(row)));
+            let position = *positions.get(columns.metric.at(row)).ok_or_else(unknown)?;
             let descriptor = match estimates.usual[position] {
-                Some(number) if sources.is_like(row, &estimates.descriptors[usize::from(number)]) => number,
+                Some(number) if columns.is_like(row, &estimates.descriptors[usize::from(number)]) => number,
                 _ => {
-                    let known = estimates.descriptors.iter().position(|descriptor| sources.is_like(row, descriptor));
+                    let known = estimates.descriptors.iter().position(|descriptor| columns.is_like(row, descriptor));
                     numbered(known.unwrap_or_else(|| {
-                        estimates.descriptors.push(sources.descriptor(row));
+                        estimates.descriptors.push(columns.descriptor(row));
                         first_rows.push(self.rows + row);
                         estimates.descriptors.len() - 1
                     }))?
                 }
             };
             estimates.usual[position].get_or_insert(descriptor);
-            let decimal = |array: &arrow::array::Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
-            let warning_list = if warnings.at(row).len() == 0 { None } else { Some(warnings.at(row).collect::<Vec<_>>().join(",")) };
+            let decimal = |array: &Decimal128Array| if array.is_null(row) { NONE } else { array.value(row) as i64 };
+            let warning_list = if columns.warnings.at(row).len() == 0 { None } else { Some(columns.warnings.at(row).collect::<Vec<_>>().join(",")) };
             let words = &mut estimates.words;
             let shared = all_shared.number(Shared {
                 metric: numbered(position)?,
                 descriptor,
-                bound_type: words.number(bound_types.get(row))?,
-                qualifier: words.number(qualifiers.get(row))?,
-                null_reason: words.number(reasons.get(row))?,
-                moe_status: words.number(statuses.get(row))?,
+                bound_type: words.number(columns.bound_type.get(row))?,
+                qualifier: words.number(columns.qualifier.get(row))?,
+                null_reason: words.number(columns.null_reason.get(row))?,
+                moe_status: words.number(columns.moe_status.get(row))?,
                 warnings: words.number(warning_list.as_deref())?,
             })?;
             cells[(estimates.codes.len() - 1) * metric_count + position] = Cell {
-                value: decimal(if bound_types.get(row).is_some() { &bounds } else { &values }),
-                moe: approximate.as_ref().filter(|_| sources.derived.value(row)).map_or_else(|| decimal(&moes), decimal),
+                value: decimal(if columns.bound_type.get(row).is_some() { &columns.bound } else { &columns.value }),
+                moe: approximate.as_ref().filter(|_| columns.is_derived.value(row)).map_or_else(|| decimal(&columns.moe), decimal),
                 shared,
-                validation_status: words.number(verdicts.get(row))?,
+                validation_status: words.number(columns.validation_status.get(row))?,
             };
         }
         self.rows += table.rows();
@@ -186,56 +185,25 @@ impl Numbers {
     }
 }
 
-/// The columns that describe where an estimate comes from.
-struct SourceColumns {
-    units: Texts,
-    universes: Texts,
-    table_ids: Texts,
-    variables: TextLists,
-    moe_variables: Texts,
-    derived: arrow::array::BooleanArray,
-}
-
-impl SourceColumns {
-    fn of(table: &Table) -> Result<Self> {
-        Ok(Self {
-            units: table.texts("unit")?,
-            universes: table.texts("universe")?,
-            table_ids: table.texts("table_id")?,
-            variables: table.text_lists("variables")?,
-            moe_variables: table.texts("moe_variable")?,
-            derived: table.flags("is_derived")?,
-        })
-    }
-
+impl EstimateColumns {
+    /// Whether an estimate is described so.
     fn is_like(&self, row: usize, descriptor: &Descriptor) -> bool {
-        self.table_ids.at(row) == descriptor.table_id
-            && self.moe_variables.get(row) == descriptor.moe_variable.as_deref()
-            && self.derived.value(row) == descriptor.is_derived
+        self.table_id.at(row) == descriptor.table_id
+            && self.moe_variable.get(row) == descriptor.moe_variable.as_deref()
+            && self.is_derived.value(row) == descriptor.is_derived
             && self.variables.is_equal(row, &descriptor.variables)
-            && self.units.at(row) == descriptor.unit
-            && self.universes.at(row) == descriptor.universe
+            && self.unit.at(row) == descriptor.unit
+            && self.universe.at(row) == descriptor.universe
     }
 
     fn descriptor(&self, row: usize) -> Descriptor {
-        let (table_id, moe_variable, is_derived) = (self.table_ids.at(row), self.moe_variables.get(row), self.derived.value(row));
-        let universe_and_source = json_text(|json| {
-            json.key("universe").text(self.universes.at(row));
-            json.key("source").object(|json| {
-                json.key("table_id").text(table_id);
-                json.key("variables").texts(self.variables.at(row));
-                json.key("moe_variable").optional_text(moe_variable);
-                json.key("derived").flag(is_derived);
-            });
-        });
         Descriptor {
-            unit: self.units.at(row).to_owned(),
-            universe: self.universes.at(row).to_owned(),
-            table_id: table_id.to_owned(),
+            unit: self.unit.at(row).to_owned(),
+            universe: self.universe.at(row).to_owned(),
+            table_id: self.table_id.at(row).to_owned(),
             variables: self.variables.at(row).map(str::to_owned).collect(),
-            moe_variable: moe_variable.map(str::to_owned),
-            is_derived,
-            universe_and_source,
+            moe_variable: self.moe_variable.get(row).map(str::to_owned),
+            is_derived: self.is_derived.value(row),
         }
     }
 }
@@ -249,7 +217,7 @@ mod tests {
     use bytes::Bytes;
     use parquet::arrow::ArrowWriter;
 
-    use super::{Builder, COLUMNS};
+    use super::{ADDED, Builder, EstimateColumns};
     use crate::geo::estimates::Estimates;
     use crate::release::table::Table;
 
@@ -305,7 +273,7 @@ mod tests {
     /// All that was read, and the first row of each descriptor.
     fn read(in_pieces: bool) -> (String, Vec<usize>, usize) {
         let keys = KEYS.map(str::to_owned);
-        let columns: Vec<&str> = COLUMNS.into_iter().chain(["zcta", "validation_status", "warnings"]).collect();
+        let columns = [EstimateColumns::COLUMNS, &["zcta", ADDED]].concat();
         let (mut made, mut pieces) = (Builder::new(&keys), 0);
         let mut add = |piece: &Table| {
             pieces += 1;

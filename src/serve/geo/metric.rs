@@ -1,14 +1,22 @@
-//! Writes metric objects and the provenance of a set of them.
+//! The metrics of an area in answers, and the provenance of a set of them.
 
-use crate::geo::area::{Area, AreaKind};
-use crate::geo::estimates::{Estimate, MetricTable};
-use crate::geo::metric_text::{MetricSays, MetricText, json_text, trim_of, write_tenths};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::answer::{Members, Text};
+use crate::geo::area::Area;
+use crate::geo::estimates::{Descriptor, Estimate, MetricTable, verdict};
+use crate::geo::figures::{AreaFigures, Figures, Metric};
+use crate::geo::metric_text::printed;
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
 use crate::json::Json;
 use crate::release::loaded::Release;
-use crate::release::provenance::origin;
+use crate::release::provenance::{Provenance, schema_version};
 
 /// Reason of a metric whose area is not in the survey.
 pub const NOT_IN_SURVEY: &str = "not_in_survey";
@@ -34,146 +42,163 @@ pub fn metrics_of_area(geo: &Geo<'_>, call: &Call<'_>) -> Vec<usize> {
     asked_metrics(geo, call).unwrap_or_else(|| (0..geo.metric_keys.len()).collect())
 }
 
-/// Units of the metrics, for vintages in which no area has the metric at all.
-const UNITS: [(&str, &str); 12] = [
-    ("population", "persons"),
-    ("median_age", "years"),
-    ("households", "households"),
-    ("median_household_income", "usd"),
-    ("median_home_value", "usd"),
-    ("median_gross_rent", "usd"),
-    ("owner_occupied_share", "percent"),
-    ("renter_occupied_share", "percent"),
-    ("high_school_attainment", "percent"),
-    ("bachelors_attainment", "percent"),
-    ("poverty_rate", "percent"),
-    ("unemployment_rate", "percent"),
+/// The metrics in the order of a page: how many, how old, how they live, what they have; with their units, for vintages in which no area has the metric, and what
+/// they are.
+#[rustfmt::skip]
+pub const METRICS: [(&str, &str, &str); 12] = [
+    ("population", "persons", "Number of people in the area."),
+    ("households", "households", "Number of households in the area."),
+    ("median_age", "years", "Median age of the area's population, in years."),
+    ("median_household_income", "usd", "Median household income in US dollars, in prices of the vintage's final year."),
+    ("poverty_rate", "percent", "Part of the people with known poverty status whose income is below the poverty level, in percent (0 to 100)."),
+    ("unemployment_rate", "percent", "Unemployed part of the civilian labor force, in percent (0 to 100)."),
+    ("owner_occupied_share", "percent", "Owner-occupied part of the occupied housing units, in percent (0 to 100)."),
+    ("renter_occupied_share", "percent", "Renter-occupied part of the occupied housing units, in percent (0 to 100)."),
+    ("median_home_value", "usd", "Median value of owner-occupied housing units, in US dollars."),
+    ("median_gross_rent", "usd", "Median gross rent per month, in US dollars."),
+    ("high_school_attainment", "percent", "Part of the people aged 25 and over with a high school diploma or more, in percent (0 to 100)."),
+    ("bachelors_attainment", "percent", "Part of the people aged 25 and over with a bachelor's degree or more, in percent (0 to 100)."),
 ];
 
 /// Unit and universe of a metric, whether or not the area has it.
 pub fn unit_and_universe<'a>(table: &'a MetricTable, key: &str, metric: usize) -> (&'a str, Option<&'a str>) {
     match table.usual(metric) {
         Some(usual) => (usual.unit.as_str(), Some(usual.universe.as_str())),
-        None => (UNITS.iter().find(|(known, _)| *known == key).map_or("", |(_, unit)| unit), None),
+        None => (METRICS.iter().find(|(known, ..)| *known == key).map_or("", |(_, unit, _)| unit), None),
     }
 }
 
-/// Writes the figures of an estimate: value or bound, margin, and why one may be missing.
-pub fn write_figures(json: &mut Json, estimate: Option<&Estimate<'_>>, unit: &str, missing: &str) {
-    let trim = trim_of(unit);
-    write_tenths(json.key("value"), estimate.and_then(|estimate| estimate.value), trim);
-    let bound = estimate.and_then(|estimate| estimate.bound);
-    write_tenths(json.key("bound"), bound.map(|(bound, _)| bound), trim);
-    json.key("bound_type").optional_text(bound.map(|(_, bound_type)| bound_type));
-    write_tenths(json.key("moe"), estimate.and_then(|estimate| estimate.moe), trim);
-    write_tenths(json.key("moe_approximate"), estimate.and_then(|estimate| estimate.moe_approximate), trim);
-    json.key("moe_status").text(estimate.map_or("not_published", |estimate| estimate.moe_status));
-    json.key("qualifier").optional_text(estimate.and_then(|estimate| estimate.qualifier));
-    json.key("null_reason").optional_text(estimate.map_or(Some(missing), |estimate| estimate.null_reason));
+/// Metric objects by metric key.
+#[derive(Serialize, JsonSchema)]
+pub struct Metrics<'a>(Text<'static, Members<&'a str, Metric<'a>>>);
+
+/// Figures of the metrics that a request names, by their keys.
+#[derive(Serialize)]
+pub struct ChosenFigures<'a>(Members<&'a str, AreaFigures<'a>>);
+
+impl JsonSchema for ChosenFigures<'_> {
+    fn schema_name() -> Cow<'static, str> {
+        "ChosenFigures".into()
+    }
+
+    /// With each metric by its name: a table of areas has columns for those that are named.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let figures = generator.subschema_for::<AreaFigures<'_>>();
+        let member = |(key, _, description): (&str, &str, &str)| {
+            let mut member = figures.clone();
+            member.insert("description".to_owned(), description.into());
+            (key.to_owned(), member.to_value())
+        };
+        let properties: Map<String, Value> = METRICS.into_iter().map(member).collect();
+        json_schema!({"type": "object", "description": "Figures of the metrics that `metric` names, by metric key.", "properties": properties})
+    }
 }
 
 /// An estimate in a few words: value and margin as the publisher prints them, the phrase of an open-ended median, or why there is none.
 pub fn told(estimate: &Estimate<'_>) -> String {
     let unit = estimate.descriptor.unit.as_str();
-    let figure = |tenths: i64| json_text(|json| write_tenths(json, Some(tenths), trim_of(unit)));
-    match (estimate.value, estimate.moe.or(estimate.moe_approximate), estimate.qualifier) {
+    let figure = |tenths: i64| Text::of(&printed(tenths, unit)).as_str().to_owned();
+    let figures = &estimate.figures;
+    match (figures.value, figures.moe.or(figures.moe_approximate), figures.qualifier) {
         (Some(value), Some(margin), _) => format!("{} ± {} {unit}", figure(value), figure(margin)),
         (Some(value), None, _) => format!("{} {unit}", figure(value)),
         (None, _, Some(qualifier)) => format!("{qualifier} {unit}"),
-        (None, _, None) => estimate.null_reason.unwrap_or_default().replace('_', " "),
+        (None, _, None) => figures.null_reason.unwrap_or_default().replace('_', " "),
     }
 }
 
-/// Writes the record id of a metric; null when there is no record.
-pub fn write_record_id(json: &mut Json, has_record: bool, kind: AreaKind, table: &MetricTable, code: &str, key: &str) {
-    if has_record {
-        json.plain(&[kind.metric_dataset(), ":", &table.vintage_text, ":", code, ":", key]);
-    } else {
-        json.null();
-    }
-}
-
-impl Area<'_> {
+impl<'a> Area<'a> {
     /// The area's estimate of a metric.
-    pub fn estimate(&self, metric: usize) -> Option<Estimate<'_>> {
+    pub fn estimate(&self, metric: usize) -> Option<Estimate<'a>> {
         self.area.and_then(|area| self.table.estimate(area, metric))
     }
 
-    /// Writes the figures of a metric and the id of their record.
-    pub fn write_figures(&self, json: &mut Json, key: &str, metric: usize) {
-        let estimate = self.estimate(metric);
+    /// The figures of a metric and the id of their record.
+    pub fn figures(&self, key: &str, metric: usize) -> AreaFigures<'a> {
         let (unit, _) = unit_and_universe(self.table, key, metric);
-        write_figures(json, estimate.as_ref(), unit, self.missing_reason());
-        write_record_id(json.key("record_id"), estimate.is_some(), self.kind, self.table, self.code, key);
+        let (figures, record_id) = match self.estimate(metric) {
+            Some(estimate) => (estimate.figures, Some(self.record_id(key))),
+            None => (Figures::none(self.missing_reason()), None),
+        };
+        AreaFigures { figures: figures.map(|tenths| printed(tenths, unit)), record_id }
     }
 
-    /// Writes the figures of some metrics by their keys.
-    pub fn write_chosen(&self, geo: &Geo<'_>, json: &mut Json, metrics: &[usize]) {
-        json.object(|json| {
-            for &metric in metrics {
-                let key = &geo.metric_keys[metric];
-                json.key(key).object(|json| self.write_figures(json, key, metric));
-            }
-        });
+    /// The figures of some metrics by their keys.
+    pub fn chosen(&self, geo: &Geo<'a>, metrics: &[usize]) -> ChosenFigures<'a> {
+        let keys = geo.metric_keys;
+        ChosenFigures(Members(metrics.iter().map(|&metric| (keys[metric].as_str(), self.figures(&keys[metric], metric))).collect()))
     }
 
     /// Why an area has no estimate record.
-    pub fn missing_reason(&self) -> &'static str {
+    fn missing_reason(&self) -> &'static str {
         if self.area.is_some() { QUARANTINED } else { NOT_IN_SURVEY }
+    }
+
+    /// Metric objects by their keys, each with its provenance and what `write` adds. They are written from text that was made when the release was loaded:
+    /// figures aside, it is the same for thousands of areas.
+    pub fn metrics(&self, release: &'a Release, metrics: &[usize], write: impl Fn(&mut Json, &str, usize)) -> Metrics<'a> {
+        let keys = Geo::of(release).metric_keys;
+        Metrics(Text::written(|json| {
+            json.object(|json| {
+                for &metric in metrics {
+                    let key = &keys[metric];
+                    json.key(key).object(|json| {
+                        self.write_metric(json, key, metric);
+                        if !self.area.is_some_and(|area| self.table.write_provenance(json, area, metric, &self.record_id_pieces(key))) {
+                            json.key("provenance").value(&self.provenance(release, &[metric]));
+                        }
+                        write(json, key, metric);
+                    });
+                }
+            });
+        }))
     }
 
     /// Writes the members of a metric object.
     pub fn write_metric(&self, json: &mut Json, key: &str, metric: usize) {
-        let record_id = [self.kind.metric_dataset(), ":", &self.table.vintage_text, ":", self.code, ":", key];
-        if self.area.is_some_and(|area| self.table.write(json, area, metric, &record_id)) {
+        if self.area.is_some_and(|area| self.table.write(json, area, metric, &self.record_id_pieces(key))) {
             return;
         }
-        let (unit, _) = unit_and_universe(self.table, key, metric);
-        let says = MetricSays {
+        let (unit, universe) = unit_and_universe(self.table, key, metric);
+        json.members(&Metric {
             key,
             unit,
-            is_derived: false,
-            bound_type: None,
-            moe_status: "not_published",
-            qualifier: None,
-            null_reason: Some(self.missing_reason()),
-            universe_and_source: self.table.usual(metric).map(|usual| &*usual.universe_and_source),
-            warnings: None,
-        };
-        MetricText::new(&says).write(json, None, None, None);
+            figures: Figures::none(self.missing_reason()),
+            universe,
+            source: self.table.usual(metric).map(Descriptor::source),
+            record_id: None,
+            warnings: Vec::new(),
+            provenance: None,
+            history: None,
+        });
     }
 
     /// The record id of one of the area's metrics.
     pub fn record_id(&self, key: &str) -> String {
-        [self.kind.metric_dataset(), &self.table.vintage_text, self.code, key].join(":")
+        self.record_id_pieces(key).concat()
     }
 
-    /// Writes the provenance of the area's geography; null where the release has no record of it.
-    pub fn write_geography_provenance(&self, json: &mut Json) {
-        match self.place.and_then(|(places, row)| Some((places, row, places.origin.as_ref()?))) {
-            Some((places, row, origin)) => origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row)),
-            None => json.null(),
-        }
+    fn record_id_pieces<'r>(&'r self, key: &'r str) -> [&'r str; 7] {
+        [self.kind.metric_dataset(), ":", &self.table.vintage_text, ":", self.code, ":", key]
     }
 
-    /// Writes the provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside
-    /// the survey those of its geography.
-    pub fn write_provenance(&self, release: &Release, json: &mut Json, metrics: &[usize]) {
-        let keys = Geo::of(release).metric_keys;
-        let estimates = || metrics.iter().filter_map(|&metric| self.estimate(metric).map(|estimate| (metric, estimate)));
-        let verdict = if estimates().all(|(_, estimate)| estimate.validation_status == "passed") { "passed" } else { "passed_with_warnings" };
-        if let Some((metric, estimate)) = estimates().next() {
-            return estimate.origin.write(json, verdict, &self.record_id(&keys[metric]));
-        }
-        if let Some((places, row)) = self.place
-            && let Some(origin) = &places.origin
-        {
-            return origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row));
-        }
-        origin(&release.manifest, self.kind.metric_dataset(), None).write(
-            json,
-            verdict,
-            &format!("{}:{}:{}", self.kind.metric_dataset(), self.table.vintage_year, self.code),
-        );
+    /// The provenance of the area's geography; none where the release has no record of it.
+    pub fn geography_provenance(&self) -> Option<Provenance<'a>> {
+        let (places, row) = self.place?;
+        Some(places.origin.as_ref()?.provenance(places.validation_statuses.at(row), places.record_ids.at(row)))
+    }
+
+    /// The provenance of an answer: the file and record of its first metric, the worst verdict of all; for an area outside the survey those of its geography.
+    pub fn provenance(&self, release: &'a Release, metrics: &[usize]) -> Provenance<'a> {
+        let mut estimates = metrics.iter().filter_map(|&metric| Some((metric, self.estimate(metric)?)));
+        let Some((metric, estimate)) = estimates.next() else {
+            return self.geography_provenance().unwrap_or_else(|| {
+                let dataset = self.kind.metric_dataset();
+                let record_id = [dataset, &self.table.vintage_text, self.code].join(":");
+                Provenance::new((dataset, schema_version(&release.manifest, dataset)), ("", None), verdict(true), record_id)
+            });
+        };
+        let are_passed = estimate.validation_status == "passed" && estimates.all(|(_, estimate)| estimate.validation_status == "passed");
+        estimate.origin.provenance(verdict(are_passed), self.record_id(&Geo::of(release).metric_keys[metric]))
     }
 }

@@ -3,11 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
 use crate::geo::estimates::{Estimate, MetricTable};
+use crate::geo::figures::{AreaFigures, Vintage};
 use crate::geo::metric::unit_and_universe;
 use crate::geo::notices::{add_not_fetched_notice, add_zcta_notice};
-use crate::geo::source_table::{INCLUDE, SourceTable};
+use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::state_counties::state_of;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
@@ -30,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("MetricAreas"),
+    data: Data::of::<MetricAreas<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(areas),
 };
@@ -62,6 +66,50 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+struct MetricAreas<'a> {
+    #[schemars(extend("$field" = "geo.zcta_metric/metric"))]
+    metric: &'a str,
+    #[schemars(extend("$field" = "geo.zcta_metric/unit"))]
+    unit: &'a str,
+    #[schemars(extend("$field" = "geo.zcta_metric/universe", "nullable" = true))]
+    universe: Option<&'a str>,
+    /// Kind of the areas in the list: `zcta` or `county`.
+    #[schemars(extend("enum" = ["zcta", "county"]))]
+    geography_type: &'static str,
+    /// Survey vintage of the figures.
+    vintage: &'a Vintage,
+    /// Areas with their figures, in the order that the request asks for.
+    areas: Vec<RankedArea<'a>>,
+    /// Sources of the rows; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceTable<'a>")]
+    provenance: Option<SourceTable<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MetricAreasArea")]
+struct RankedArea<'a> {
+    /// Equal values share a rank. An open-ended median is ranked by its bound, above an equal value if `at_least` and below it if `at_most`; those with one
+    /// bound share a rank. Null for an area with neither value nor bound, which comes last when areas are sorted by value.
+    #[schemars(extend("minimum" = 1))]
+    rank: Option<i64>,
+    /// Five digits: the ZCTA code, or the FIPS code of the county.
+    #[schemars(extend("pattern" = "^[0-9]{5}$"))]
+    id: &'a str,
+    /// Display name of the area.
+    name: &'a str,
+    /// State of the county, or of the ZCTA's primary county, as a postal code; null if it is not known.
+    #[schemars(extend("pattern" = "^[A-Z]{2}$"))]
+    state_code: Option<&'a str>,
+    #[serde(flatten)]
+    figures: AreaFigures<'a>,
+    /// Records of the area and of its figure; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RecordReferences<'a>")]
+    provenance: Option<RecordReferences<'a>>,
+}
 
 const DESCENDING: &str = "value_desc";
 const ASCENDING: &str = "value_asc";
@@ -102,33 +150,21 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let paging = ListPaging::of(call)?;
     let mut sources = SourceTable::asked(call);
     let (unit, universe) = unit_and_universe(table, key, metric);
-    json.object(|json| {
-        json.key("metric").text(key);
-        json.key("unit").text(unit);
-        json.key("universe").optional_text(universe);
-        json.key("geography_type").text(kind.name());
-        json.key("vintage").raw(&table.vintage);
-        json.key("areas").array(|json| {
-            for (number, rank) in paging.slice(&found) {
-                let outside = number.checked_sub(table.areas()).map(|position| outside[position]);
-                let code = outside.map_or_else(|| table.code(*number), |area| area.code.to_owned());
-                let area = outside.unwrap_or_else(|| area_of(kind, (table, places), *number, &code));
-                json.object(|json| {
-                    json.key("rank").optional_integer(rank.map(|rank| rank as i64));
-                    json.key("id").text(&code);
-                    json.key("name").text(area.name());
-                    json.key("state_code").optional_text(state_code(area));
-                    area.write_figures(json, key, metric);
-                    if let Some(sources) = &mut sources {
-                        json.key("provenance").array(|json| sources.write_area(json, &geo, &area, &[metric]));
-                    }
-                });
-            }
-        });
-        if let Some(sources) = &sources {
-            sources.write(json.key("provenance"));
+    let page = paging.slice(&found);
+    let codes: Vec<Option<String>> = page.iter().map(|(number, _)| (*number < table.areas()).then(|| table.code(*number))).collect();
+    let areas = page.iter().zip(&codes).map(|((number, rank), code)| {
+        let area = code.as_deref().map_or_else(|| outside[number - table.areas()], |code| area_of(kind, (table, places), *number, code));
+        RankedArea {
+            rank: rank.map(|rank| rank as i64),
+            id: area.code,
+            name: area.name(),
+            state_code: state_code(area),
+            figures: area.figures(key, metric),
+            provenance: sources.as_mut().map(|sources| sources.area(&geo, &area, &[metric])),
         }
     });
+    let areas = areas.collect();
+    json.value(&MetricAreas { metric: key, unit, universe, geography_type: kind.name(), vintage: &table.vintage, areas, provenance: sources });
     let mut meta = Meta { page: Some(paging.page_of_all(found.len())), ..Meta::default() };
     meta.datasets.extend([kind.metric_dataset().into(), kind.place_dataset().into()]);
     let scope = format!("{} areas with estimates in vintage {}", table.areas(), table.vintage_year);
@@ -172,8 +208,9 @@ fn state_code(area: Area<'_>) -> Option<&str> {
 }
 
 fn rank_key(estimate: &Estimate<'_>) -> Option<RankKey> {
-    let of_bound = |(bound, bound_type)| (bound, if bound_type == "at_least" { 1 } else { -1 });
-    estimate.value.map(|value| (value, 0)).or_else(|| estimate.bound.map(of_bound))
+    let figures = &estimate.figures;
+    let of_bound = |bound| (bound, if figures.bound_type == Some("at_least") { 1 } else { -1 });
+    figures.value.map(|value| (value, 0)).or_else(|| figures.bound.map(of_bound))
 }
 
 /// Areas in the order that is asked for, those without value and bound last, and whether any has a bound. Equal keys have one rank, and as many ranks

@@ -7,7 +7,8 @@ mod county_locations;
 mod demographics;
 pub mod estimates;
 mod estimates_builder;
-mod geography_texts;
+mod figures;
+mod geography;
 pub mod metric;
 mod metric_areas;
 mod metric_text;
@@ -26,7 +27,7 @@ use crate::release::loaded::Tables;
 use crate::release::part_reader::PartReader;
 use area::{Area, AreaKind};
 use futures_util::FutureExt;
-use geography_texts::GeographyTexts;
+use geography::GeographyTexts;
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use tables::{Geo, GeoTables};
@@ -61,7 +62,7 @@ async fn load(reader: PartReader<'_>, contracts: &Contracts, of_all: &Tables) ->
     let geo = Geo { zctas: of_all.get::<Places>().and_then(|places| places.zctas.as_ref()), ..Geo::of_tables(&own) };
     let texts = geo.zctas.zip(geo.zcta_metrics.last()).map(|(places, table)| {
         let area = |row| Area { kind: AreaKind::Zcta, code: places.codes.at(row), table, area: None, place: Some((places, row)) };
-        GeographyTexts::new(places.codes.len(), table.vintage_year, |row, json| area(row).write_geography(&geo, json))
+        GeographyTexts::new(places.codes.len(), table.vintage_year, |row| area(row).geography_fields(&geo))
     });
     let mut tables = Tables::default();
     tables.insert(own);

@@ -1,7 +1,13 @@
 //! Answers `GET locations/{zcta}`, and writes the profile that counties share: geography, all metrics, provenance.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Text;
 use crate::geo::area::{Area, AreaKind, asked_vintage};
-use crate::geo::metric::{METRIC_OF_AREA, metrics_of_area};
+use crate::geo::figures::Vintage;
+use crate::geo::geography::Geography;
+use crate::geo::metric::{METRIC_OF_AREA, Metrics, metrics_of_area};
 use crate::geo::notices::add_not_fetched_notice;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
@@ -10,6 +16,7 @@ use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, Parameter, RELEASE, VINTAGE};
 use crate::http::problem::Result;
 use crate::json::Json;
+use crate::release::provenance::Provenance;
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -20,13 +27,27 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Profile"),
+    data: Data::of::<Profile<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(profile),
 };
 
 /// The parameters of the profile of an area.
 pub const PARAMETERS: &[Parameter] = &[METRIC_OF_AREA, VINTAGE, RELEASE, AS_OF];
+
+#[derive(Serialize, JsonSchema)]
+pub struct Profile<'a> {
+    /// The area of the profile.
+    geography: Text<'a, Geography<'a>>,
+    /// Record of the geography; null if the release has no record of the area.
+    geography_provenance: Option<Provenance<'a>>,
+    /// Survey vintage of all figures in the profile.
+    vintage: &'a Vintage,
+    /// Figures of the area by metric key: all, or those that `metric` names.
+    summary: Metrics<'a>,
+    /// Provenance of the first figure, with the worst verdict of all; each figure carries its own.
+    provenance: Provenance<'a>,
+}
 
 /// Answers `GET locations/{zcta}`: the area and its twelve metrics, or those that are chosen.
 ///
@@ -46,20 +67,12 @@ pub fn write_profile(call: &Call<'_>, json: &mut Json, kind: AreaKind, placehold
     let geo = Geo::of(call.release);
     let area = Area::find(&geo, kind, call.path_value(placeholder), asked_vintage(call), placeholder)?;
     let metrics = metrics_of_area(&geo, call);
-    json.object(|json| {
-        area.write_geography(&geo, json.key("geography"));
-        area.write_geography_provenance(json.key("geography_provenance"));
-        area.write_vintage(json.key("vintage"));
-        json.key("summary").object(|json| {
-            for &metric in &metrics {
-                let key = &geo.metric_keys[metric];
-                json.key(key).object(|json| {
-                    area.write_metric(json, key, metric);
-                    area.write_provenance(call.release, json.key("provenance"), &[metric]);
-                });
-            }
-        });
-        area.write_provenance(call.release, json.key("provenance"), &metrics);
+    json.value(&Profile {
+        geography: area.geography(&geo),
+        geography_provenance: area.geography_provenance(),
+        vintage: &area.table.vintage,
+        summary: area.metrics(call.release, &metrics, |_, _, _| {}),
+        provenance: area.provenance(call.release, &metrics),
     });
     let mut meta = Meta::default();
     area.describe(&mut meta);

@@ -1,10 +1,13 @@
 //! Lists public schools near a ZCTA: open ones of the directory's school year, by straight-line distance from the internal point.
 
-use crate::geo::tables::Geo;
-use arrow::array::Array;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::{Date, Decimal, Float, Text};
 use crate::geo::area::{Area, AreaKind};
+use crate::geo::geography::Geography;
 use crate::geo::school_table::SchoolTable;
+use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -14,9 +17,11 @@ use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, fo
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::query::Query;
-use crate::json::{Json, Trim};
+use crate::json::Json;
 use crate::place::distance::{Near, within};
+use crate::release::key_columns::known_day;
 use crate::release::loaded::Release;
+use crate::release::provenance::{Provenance, schema_version};
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -27,10 +32,12 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Schools"),
+    data: Data::of::<Schools<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(schools),
 };
+
+const SCHOOLS: &str = "geo.school";
 
 const DEFAULT_RADIUS_MI: f64 = 5.0;
 
@@ -41,10 +48,10 @@ const PARAMETERS: &[Parameter] = &[
         kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
         description: "Straight-line distance from the ZCTA's internal point, statute miles.",
     },
-    Parameter { name: "level", kind: Kind::OneOf("geo.school", "level"), description: "Only schools of this level." },
+    Parameter { name: "level", kind: Kind::OneOf(SCHOOLS, "level"), description: "Only schools of this level." },
     Parameter { name: "charter", kind: Kind::Flag, description: "`true`: only charter schools; `false`: only the others." },
     Parameter { name: "virtual", kind: Kind::Flag, description: "`true`: only exclusively or primarily virtual schools; `false`: only the others." },
-    Parameter { name: "grade", kind: Kind::OneNoted("geo.school", "grades_offered", "label"), description: "Only schools that offer this grade." },
+    Parameter { name: "grade", kind: Kind::OneNoted(SCHOOLS, "grades_offered", "label"), description: "Only schools that offer this grade." },
     LIMIT,
     CURSOR,
     format("schools"),
@@ -52,22 +59,125 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
+#[derive(Serialize, JsonSchema)]
+struct Schools<'a> {
+    /// The ZCTA that the search starts from.
+    geography: Text<'a, Geography<'a>>,
+    /// Record of the geography; null if the release has no record of the area.
+    geography_provenance: Option<Provenance<'a>>,
+    /// Point that distances are measured from.
+    origin: Start,
+    /// Radius of the search in statute miles.
+    radius_mi: Float,
+    /// School year of the directory, such as `2025-2026`; null if the directory is empty.
+    school_year: Option<&'a str>,
+    /// Schools within the radius, nearest first.
+    schools: Vec<School<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SchoolsOrigin")]
+struct Start {
+    /// Latitude in degrees (WGS 84).
+    lat: Float,
+    /// Longitude in degrees (WGS 84).
+    lon: Float,
+    /// Kind of point: the ZCTA's internal point, as the Bureau publishes it.
+    #[schemars(extend("enum" = ["zcta_internal_point"]))]
+    basis: &'static str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct School<'a> {
+    #[schemars(extend("$field" = "geo.school/ncessch"))]
+    school_id: &'a str,
+    #[schemars(extend("$field" = "geo.school/name"))]
+    name: &'a str,
+    /// Local education agency that the school belongs to.
+    district: District<'a>,
+    #[serde(rename = "type")]
+    #[schemars(extend("$field" = "geo.school/school_type"))]
+    school_type: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/level"))]
+    level: Option<&'a str>,
+    /// Grades that the school offers.
+    grades: Grades<'a>,
+    #[schemars(extend("$field" = "geo.school/is_charter"))]
+    is_charter: Option<bool>,
+    /// Whether instruction is exclusively or primarily virtual; null when the publisher does not say.
+    is_virtual: Option<bool>,
+    #[schemars(extend("$field" = "geo.school/virtual_status"))]
+    virtual_status: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/status"))]
+    status: &'a str,
+    #[schemars(extend("$field" = "geo.school/status_updated"))]
+    status_updated: Option<&'a str>,
+    /// Day on which the status took effect; null if it is not published.
+    #[schemars(extend("$field" = "geo.school/status_effective_date"))]
+    status_effective_date: Option<Date>,
+    /// Physical location of the school.
+    address: Address<'a>,
+    #[schemars(extend("$field" = "geo.school/county_fips"))]
+    county_fips: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/lat", "nullable" = false))]
+    lat: Float,
+    #[schemars(extend("$field" = "geo.school/lon", "nullable" = false))]
+    lon: Float,
+    /// Straight line from the ZCTA's internal point, statute miles, rounded to 0.01.
+    distance_mi: Decimal,
+    /// Record of the school in `geo.school`.
+    provenance: Provenance<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SchoolDistrict")]
+struct District<'a> {
+    #[schemars(extend("$field" = "geo.school/leaid"))]
+    id: &'a str,
+    #[schemars(extend("$field" = "geo.school/district_name"))]
+    name: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SchoolGrades")]
+struct Grades<'a> {
+    #[schemars(extend("$field" = "geo.school/grade_low"))]
+    low: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/grade_high"))]
+    high: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/grades_offered"))]
+    offered: Vec<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SchoolAddress")]
+struct Address<'a> {
+    #[schemars(extend("$field" = "geo.school/street"))]
+    street: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/city"))]
+    city: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/state_code"))]
+    state: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.school/postal_code"))]
+    zip: Option<&'a str>,
+}
+
 /// Answers `GET locations/{zcta}/schools`.
 pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (geo, query) = (Geo::of(call.release), call.query);
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
-    let table = geo.schools.ok_or_else(|| not_published("geo.school"))?;
+    let table = geo.schools.ok_or_else(|| not_published(SCHOOLS))?;
     let Some((places, place)) = area.place else {
         return Err(Problem::of_field(Code::NotFound, "zcta", format!("ZCTA {} has no internal point in the gazetteer, so nothing can be near it", area.code)));
     };
     let (lat, lon) = places.internal_point(place);
     let radius_mi = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
     let paging = Paging::of(call)?;
-    let limit = paging.limit;
+    let (limit, ids) = (paging.limit, &table.columns.ncessch);
     let mut near = within(&table.points, (lat, lon), radius_mi);
     near.retain(|near| is_wanted(table, near.row as usize, query));
     let total = near.len();
-    let order = |near: &Near| (near.hundredths, table.ids.at(near.row as usize));
+    let order = |near: &Near| (near.hundredths, ids.at(near.row as usize));
     if let Some(key) = &paging.after {
         let (hundredths, id) = key.split_once(':').and_then(|(hundredths, id)| Some((hundredths.parse::<u32>().ok()?, id))).ok_or_else(cursor::not_a_cursor)?;
         near.retain(|near| order(near) > (hundredths, id));
@@ -79,26 +189,22 @@ pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         near.truncate(limit);
     }
     near.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
-    let sort_key = |near: &Near| format!("{}:{}", near.hundredths, table.ids.at(near.row as usize));
+    let sort_key = |near: &Near| format!("{}:{}", near.hundredths, ids.at(near.row as usize));
     let next_cursor = near.last().filter(|_| has_more).map(|last| paging.cursor(&sort_key(last)));
 
-    json.object(|json| {
-        area.write_geography(&geo, json.key("geography"));
-        area.write_geography_provenance(json.key("geography_provenance"));
-        json.key("origin").object(|json| {
-            json.key("lat").float(lat);
-            json.key("lon").float(lon);
-            json.key("basis").text("zcta_internal_point");
-        });
-        json.key("radius_mi").float(radius_mi);
-        json.key("school_year").optional_text(if table.ids.len() > 0 { Some(table.school_years.at(0)) } else { None });
-        json.key("schools").array(|json| near.iter().for_each(|near| write_school(json, call.release, table, near)));
+    json.value(&Schools {
+        geography: area.geography(&geo),
+        geography_provenance: area.geography_provenance(),
+        origin: Start { lat: Float(lat), lon: Float(lon), basis: "zcta_internal_point" },
+        radius_mi: Float(radius_mi),
+        school_year: (ids.len() > 0).then(|| table.columns.school_year.at(0)),
+        schools: near.iter().map(|near| school(call.release, table, near)).collect(),
     });
     Ok(describe(table, Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false }))
 }
 
 fn describe(table: &SchoolTable, page: Page) -> Meta {
-    let mut meta = Meta { datasets: vec!["geo.school".into(), "geo.geography".into()], page: Some(page), ..Meta::default() };
+    let mut meta = Meta { datasets: vec![SCHOOLS.into(), "geo.geography".into()], page: Some(page), ..Meta::default() };
     let scope = format!("{} open public schools with coordinates", table.points.len());
     meta.coverage = Some(Coverage { geography_type: Some("zcta"), scope, ..Coverage::default() });
     crate::geo::notices::add_zcta_notice(&mut meta);
@@ -115,51 +221,40 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
 
 fn is_wanted(table: &SchoolTable, row: usize, query: &Query) -> bool {
     let flag = |name: &str, value: Option<bool>| query.get(name).is_none_or(|wanted| (wanted == "true") == (value == Some(true)));
-    let has_level = query.get("level").is_none_or(|level| table.levels.get(row) == Some(level));
-    let has_grade = query.get("grade").is_none_or(|grade| table.grades_offered.at(row).any(|offered| offered == grade));
+    let has_level = query.get("level").is_none_or(|level| table.columns.level.get(row) == Some(level));
+    let has_grade = query.get("grade").is_none_or(|grade| table.columns.grades_offered.at(row).any(|offered| offered == grade));
     has_level && has_grade && flag("charter", table.is_charter(row)) && flag("virtual", table.is_virtual(row))
 }
 
-fn write_school(json: &mut Json, release: &Release, table: &SchoolTable, near: &Near) {
-    let row = near.row as usize;
-    json.object(|json| {
-        json.key("school_id").text(table.ids.at(row));
-        json.key("name").text(table.names.at(row));
-        json.key("district").object(|json| {
-            json.key("id").text(table.district_ids.at(row));
-            json.key("name").text(table.district_names.at(row));
-        });
-        json.key("type").optional_text(table.types.get(row));
-        json.key("level").optional_text(table.levels.get(row));
-        json.key("grades").object(|json| {
-            json.key("low").optional_text(table.grades_low.get(row));
-            json.key("high").optional_text(table.grades_high.get(row));
-            json.key("offered").texts(table.grades_offered.at(row));
-        });
-        json.key("is_charter").optional_flag(table.is_charter(row));
-        json.key("is_virtual").optional_flag(table.is_virtual(row));
-        json.key("virtual_status").optional_text(table.virtual_statuses.get(row));
-        json.key("status").text(table.statuses.at(row));
-        json.key("status_updated").optional_text(table.statuses_updated.get(row));
-        json.key("status_effective_date").optional_day((!table.status_dates.is_null(row)).then(|| table.status_dates.value(row)));
-        json.key("address").object(|json| {
-            json.key("street").optional_text(table.streets.get(row));
-            json.key("city").optional_text(table.cities.get(row));
-            json.key("state").optional_text(table.states.get(row));
-            json.key("zip").optional_text(table.postal_codes.get(row));
-        });
-        json.key("county_fips").optional_text(table.county_codes.get(row));
-        json.key("lat").float(table.latitudes.value(row));
-        json.key("lon").float(table.longitudes.value(row));
-        json.key("distance_mi").decimal(i64::from(near.hundredths), 2, Trim::Zeros);
-        json.key("provenance");
-        match &table.origin {
-            Some(origin) => origin.write(json, table.validation_statuses.at(row), table.record_ids.at(row)),
-            None => crate::release::provenance::origin(&release.manifest, "geo.school", None).write(
-                json,
-                table.validation_statuses.at(row),
-                table.record_ids.at(row),
-            ),
-        }
-    });
+fn school<'a>(release: &'a Release, table: &'a SchoolTable, near: &Near) -> School<'a> {
+    let (columns, row) = (&table.columns, near.row as usize);
+    let (validation_status, record_id) = (columns.validation_status.at(row), columns.record_id.at(row));
+    School {
+        school_id: columns.ncessch.at(row),
+        name: columns.name.at(row),
+        district: District { id: columns.leaid.at(row), name: columns.district_name.at(row) },
+        school_type: columns.school_type.get(row),
+        level: columns.level.get(row),
+        grades: Grades { low: columns.grade_low.get(row), high: columns.grade_high.get(row), offered: columns.grades_offered.at(row).collect() },
+        is_charter: table.is_charter(row),
+        is_virtual: table.is_virtual(row),
+        virtual_status: columns.virtual_status.get(row),
+        status: columns.status.at(row),
+        status_updated: columns.status_updated.get(row),
+        status_effective_date: known_day(columns.status_effective_date.at(row)).map(Date),
+        address: Address {
+            street: columns.street.get(row),
+            city: columns.city.get(row),
+            state: columns.state_code.get(row),
+            zip: columns.postal_code.get(row),
+        },
+        county_fips: columns.county_fips.get(row),
+        lat: Float(columns.lat.value(row)),
+        lon: Float(columns.lon.value(row)),
+        distance_mi: Decimal { units: i128::from(near.hundredths), scale: 2 },
+        provenance: match &table.origin {
+            Some(origin) => origin.provenance(validation_status, record_id),
+            None => Provenance::new((SCHOOLS, schema_version(&release.manifest, SCHOOLS)), ("", None), validation_status, record_id),
+        },
+    }
 }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::geo::area::Area;
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
-use crate::json::Json;
 use crate::release::provenance::Origin;
+use pubdata_core::provenance::Snapshot;
 
 /// The parameter of lists that can state their provenance.
 pub const INCLUDE: Parameter = Parameter {
@@ -19,67 +22,99 @@ pub const INCLUDE: Parameter = Parameter {
 /// Digits of a file's digest in the key of its source.
 const DIGEST_DIGITS: usize = 12;
 
-/// The sources that the rows of a list come from, by key.
-#[derive(Default)]
-pub struct SourceTable(BTreeMap<String, Origin>);
+/// Sources by key: dataset, source and the first digits of the file's SHA-256.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct SourceTable<'a>(BTreeMap<String, ListedSource<'a>>);
 
-impl SourceTable {
+/// What records of a list come from.
+#[derive(Serialize, JsonSchema)]
+struct ListedSource<'a> {
+    /// Dataset of the records, such as `geo.zcta_metric`.
+    dataset_id: &'a str,
+    /// Publisher's file family that the records come from; null if they name no file.
+    source_id: Option<&'a str>,
+    /// URL of the publisher's file; null if the records name no file.
+    source_url: Option<&'a str>,
+    /// The publisher's own label of the file, such as `2019-2023`; null if the records name no file.
+    source_version: Option<&'a str>,
+    /// The publisher's date of the file, YYYY-MM-DD; null if the records name no file.
+    source_date: Option<&'a str>,
+    /// Name of the mirror that the file was fetched from in place of the publisher; null if it came from the publisher, or a person imported it.
+    source_mirror: Option<&'a str>,
+    /// Version of the dataset's contract that the records follow.
+    schema_version: &'a str,
+}
+
+/// Records, each with the key of its source in `data.provenance`.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordReferences<'a>(pub Vec<RecordReference<'a>>);
+
+/// A record, with the key of its source.
+#[derive(Serialize, JsonSchema)]
+pub struct RecordReference<'a> {
+    /// Key of the record's source in `data.provenance`.
+    source: String,
+    /// Result of validation: `passed`, or `passed_with_warnings` if the record carries warnings.
+    #[schemars(title = "ValidationStatus", extend("enum" = ["passed", "passed_with_warnings"]))]
+    validation_status: &'a str,
+    /// Identifier of the record, for `/v1/provenance/{record_id}`.
+    record_id: String,
+}
+
+impl<'a> SourceTable<'a> {
     /// The table of a list, where the request asks for it.
     pub fn asked(call: &Call<'_>) -> Option<Self> {
         call.query.get("include").map(|_| Self::default())
     }
 
-    /// Writes the reference of a record to its source.
-    pub fn write_record(&mut self, json: &mut Json, origin: &Origin, validation_status: &str, record_id: &str) {
-        let key = key_of(origin);
-        json.object(|json| {
-            json.key("source").text(&key);
-            json.key("validation_status").text(validation_status);
-            json.key("record_id").text(record_id);
+    /// The reference of a record to its source.
+    pub fn record(
+        &mut self,
+        (dataset_id, schema_version): (&'a str, &'a str),
+        snapshot: Option<&'a Snapshot>,
+        validation_status: &'a str,
+        record_id: String,
+    ) -> RecordReference<'a> {
+        let source = key_of(dataset_id, snapshot);
+        self.0.entry(source.clone()).or_insert_with(|| ListedSource {
+            dataset_id,
+            source_id: snapshot.map(|snapshot| snapshot.source_id.as_str()),
+            source_url: snapshot.map(|snapshot| snapshot.url.as_str()),
+            source_version: snapshot.map(|snapshot| snapshot.source_version.as_str()),
+            source_date: snapshot.map(|snapshot| snapshot.source_date.as_str()),
+            source_mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
+            schema_version,
         });
-        self.0.entry(key).or_insert_with(|| origin.clone());
+        RecordReference { source, validation_status, record_id }
     }
 
-    /// Writes the references of an area's place and of its metrics, as far as they have records.
-    pub fn write_area(&mut self, json: &mut Json, geo: &Geo<'_>, area: &Area<'_>, metrics: &[usize]) {
+    /// The references of an area's place and of its metrics, as far as they have records.
+    pub fn area(&mut self, geo: &Geo<'_>, area: &Area<'a>, metrics: &[usize]) -> RecordReferences<'a> {
+        let mut references = Vec::new();
+        let mut add = |origin: &'a Origin, validation_status, record_id| {
+            references.push(self.record((&origin.dataset_id, &origin.schema_version), origin.snapshot.as_ref(), validation_status, record_id));
+        };
         if let Some((places, row)) = area.place
             && let Some(origin) = &places.origin
         {
-            self.write_record(json, origin, places.validation_statuses.at(row), places.record_ids.at(row));
+            add(origin, places.validation_statuses.at(row), places.record_ids.at(row).to_owned());
         }
         for &metric in metrics {
             if let Some(estimate) = area.estimate(metric) {
-                self.write_record(json, estimate.origin, estimate.validation_status, &area.record_id(&geo.metric_keys[metric]));
+                add(estimate.origin, estimate.validation_status, area.record_id(&geo.metric_keys[metric]));
             }
         }
-    }
-
-    /// Writes the sources by key.
-    pub fn write(&self, json: &mut Json) {
-        json.object(|json| {
-            for (key, Origin { dataset_id, schema_version, snapshot }) in &self.0 {
-                let snapshot = snapshot.as_ref();
-                json.key(key).object(|json| {
-                    json.key("dataset_id").text(dataset_id);
-                    json.key("source_id").optional_text(snapshot.map(|snapshot| snapshot.source_id.as_str()));
-                    json.key("source_url").optional_text(snapshot.map(|snapshot| snapshot.url.as_str()));
-                    json.key("source_version").optional_text(snapshot.map(|snapshot| snapshot.source_version.as_str()));
-                    json.key("source_date").optional_text(snapshot.map(|snapshot| snapshot.source_date.as_str()));
-                    json.key("source_mirror").optional_text(snapshot.and_then(|snapshot| snapshot.mirror.as_deref()));
-                    json.key("schema_version").text(schema_version);
-                });
-            }
-        });
+        RecordReferences(references)
     }
 }
 
 /// Dataset, source and the beginning of its file's digest: two files of one source differ in it.
-fn key_of(origin: &Origin) -> String {
-    match &origin.snapshot {
+fn key_of(dataset_id: &str, snapshot: Option<&Snapshot>) -> String {
+    match snapshot {
         Some(snapshot) => {
             let digest = snapshot.sha256.to_string();
-            [origin.dataset_id.as_str(), snapshot.source_id.as_str(), digest.get(..DIGEST_DIGITS).unwrap_or(&digest)].join(":")
+            [dataset_id, snapshot.source_id.as_str(), digest.get(..DIGEST_DIGITS).unwrap_or(&digest)].join(":")
         }
-        None => origin.dataset_id.clone(),
+        None => dataset_id.to_owned(),
     }
 }

@@ -1,9 +1,15 @@
 //! Answers `GET states/{state}/counties`: the counties of a state as a vintage of the survey has them.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Text;
 use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
-use crate::geo::metric::{METRIC_OF_LIST, asked_metrics};
+use crate::geo::figures::Vintage;
+use crate::geo::geography::Geography;
+use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
 use crate::geo::notices::add_not_fetched_notice;
-use crate::geo::source_table::{INCLUDE, SourceTable};
+use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -23,13 +29,41 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Geo),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("StateCounties"),
+    data: Data::of::<StateCounties<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(counties),
 };
 
 /// The endpoint's parameters.
 const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
+
+#[derive(Serialize, JsonSchema)]
+struct StateCounties<'a> {
+    /// Two-letter postal code of the state.
+    #[schemars(extend("pattern" = "^[A-Z]{2}$"))]
+    state_code: &'a str,
+    /// Survey vintage of the figures.
+    vintage: &'a Vintage,
+    /// By code: those of the vintage.
+    counties: Vec<County<'a>>,
+    /// Sources of the rows; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SourceTable<'a>")]
+    provenance: Option<SourceTable<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StateCountiesCounty")]
+struct County<'a> {
+    /// A county of the state.
+    geography: Text<'a, Geography<'a>>,
+    /// Figures of the county by metric key.
+    metrics: ChosenFigures<'a>,
+    /// Records of the geography and the figures; with `include=provenance`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RecordReferences<'a>")]
+    provenance: Option<RecordReferences<'a>>,
+}
 
 /// The postal code of a state that a request names.
 ///
@@ -62,26 +96,14 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let metrics = asked_metrics(&geo, call).unwrap_or_default();
     let paging = ListPaging::of(call)?;
     let mut sources = SourceTable::asked(call);
-    json.object(|json| {
-        json.key("state_code").text(state);
-        json.key("vintage").raw(&table.vintage);
-        json.key("counties").array(|json| {
-            for code in paging.slice(&codes) {
-                let place = places.and_then(|places| Some((places, places.find(code)?)));
-                let area = Area { kind: AreaKind::County, code, table, area: table.find(code), place };
-                json.object(|json| {
-                    area.write_geography(&geo, json.key("geography"));
-                    area.write_chosen(&geo, json.key("metrics"), &metrics);
-                    if let Some(sources) = &mut sources {
-                        json.key("provenance").array(|json| sources.write_area(json, &geo, &area, &metrics));
-                    }
-                });
-            }
-        });
-        if let Some(sources) = &sources {
-            sources.write(json.key("provenance"));
-        }
-    });
+    let mut county = |code| {
+        let place = places.and_then(|places| Some((places, places.find(code)?)));
+        let area = Area { kind: AreaKind::County, code, table, area: table.find(code), place };
+        let provenance = sources.as_mut().map(|sources| sources.area(&geo, &area, &metrics));
+        County { geography: area.geography(&geo), metrics: area.chosen(&geo, &metrics), provenance }
+    };
+    let counties = paging.slice(&codes).iter().map(|code| county(code)).collect();
+    json.value(&StateCounties { state_code: state, vintage: &table.vintage, counties, provenance: sources });
     let mut meta = Meta { page: Some(paging.page_of_all(codes.len())), ..Meta::default() };
     meta.datasets.extend([AreaKind::County.place_dataset().into(), AreaKind::County.metric_dataset().into()]);
     let scope = format!("{} counties with estimates in vintage {}", table.areas(), table.vintage_year);

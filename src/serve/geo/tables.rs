@@ -14,7 +14,7 @@ use pubdata_store::Part;
 
 use super::estimates::MetricTable;
 use super::estimates_builder;
-use super::geography_texts::GeographyTexts;
+use super::geography::GeographyTexts;
 use super::school_table::SchoolTable;
 
 const ZCTA_METRICS: &str = "geo.zcta_metric";

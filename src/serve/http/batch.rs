@@ -1,35 +1,34 @@
-//! Writes the items of a batch: each with what was sent, and its result or its problem.
+//! The items of a batch: each with what was sent, and its result or its problem.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::endpoint::Call;
 use super::meta::Notice;
-use super::problem::Result;
-use crate::json::Json;
+use super::problem::{Problem, ProblemDetails};
 
-/// Writes the answer of one item; `write` writes its result.
-pub fn write_item<T>(
-    json: &mut Json,
-    call: &Call<'_>,
-    (index, input): (usize, &impl Serialize),
-    outcome: &Result<T>,
-    notices: &[Notice],
-    write: impl FnOnce(&mut Json, &T),
-) {
-    json.object(|json| {
-        json.key("index").count(index as u64);
-        json.key("input").value(input);
-        json.key("found").flag(outcome.is_ok());
-        json.key("result");
-        match outcome {
-            Ok(result) => write(json, result),
-            Err(_) => json.null(),
-        }
-        json.key("notices").array(|json| notices.iter().for_each(|notice| json.value(notice)));
-        json.key("error");
-        match outcome {
-            Ok(_) => json.null(),
-            Err(problem) => json.value(&problem.shown(call.service.public_url(), call.endpoint.path, call.request_id)),
-        }
-    });
+/// What is answered to one item of a batch.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct BatchItem<'a, Input, Answer> {
+    /// Number of the item in the request, counted from 0.
+    index: usize,
+    input: Input,
+    /// True if there is a result.
+    found: bool,
+    /// What was found; null if nothing was.
+    result: Option<Answer>,
+    /// Facts that a reader needs to interpret the result; empty if there are none.
+    notices: Vec<Notice>,
+    /// Why there is no result; null if there is one.
+    error: Option<ProblemDetails<'a>>,
+}
+
+impl<'a, Input, Answer> BatchItem<'a, Input, Answer> {
+    pub fn of(call: &'a Call<'_>, (index, input): (usize, Input), outcome: Result<Answer, &'a Problem>, notices: Vec<Notice>) -> Self {
+        let found = outcome.is_ok();
+        let (result, problem) = outcome.map_or_else(|problem| (None, Some(problem)), |result| (Some(result), None));
+        let error = problem.map(|problem| problem.shown(call.service.public_url(), call.endpoint.path, call.request_id));
+        Self { index, input, found, result, notices, error }
+    }
 }

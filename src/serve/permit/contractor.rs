@@ -1,6 +1,10 @@
 //! Answers `GET /v1/contractors/{license}`: a license and the permits that name it or its holder.
 
+use std::collections::BTreeSet;
+
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -11,7 +15,7 @@ use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, fo
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
-use crate::license::datasets::LICENSES;
+use crate::license::datasets::{LICENSES, LicenseFields};
 use crate::license::number::{check_profession, rows_of_number, state_of, told_apart};
 use crate::license::record::published;
 use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
@@ -19,10 +23,12 @@ use crate::license::table::Licenses;
 use crate::permit::datasets::CONTACTS;
 use crate::permit::datasets::LINKS;
 use crate::permit::datasets::PERMITS;
-use crate::permit::links::{EXACT_NUMBER, Linked, NAME_AND_STATE, permits_of};
+use crate::permit::links::permits_of;
+use crate::permit::record::PermitOfContractor;
+use crate::permit::summary::{PermitSummary, day_of, newest_first};
 use crate::permit::table::Permits;
-use crate::permit::{record as permit_record, summary};
 use crate::release::key_columns::known_day;
+use crate::release::provenance::Provenance;
 use pubdata_store::Scope;
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -33,7 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Contractor"),
+    data: Data::of::<Contractor<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -50,6 +56,39 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+struct Contractor<'a> {
+    #[serde(flatten)]
+    license: LicenseFields<'a>,
+    /// Record of the license in `license.license`.
+    provenance: Provenance<'a>,
+    /// Totals over all permits linked to the license.
+    permit_summary: PermitSummary<'a>,
+    /// Permits linked to the license, newest first.
+    permits: Vec<PermitOfContractor<'a>>,
+    /// How permits were linked to the license.
+    linking: Linking<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ContractorLinking")]
+struct Linking<'a> {
+    /// Number of permits by link method.
+    methods: LinkingMethods,
+    /// Jurisdictions whose permits state license numbers; elsewhere links rest on names.
+    #[schemars(with = "Vec<&str>")]
+    jurisdictions_with_license_numbers: &'a BTreeSet<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ContractorLinkingMethods")]
+struct LinkingMethods {
+    /// Permits that state the license number.
+    exact_number: usize,
+    /// Permits that name a business whose name only this contractor's license of the state has.
+    name_and_state: usize,
+}
 
 /// Whether a text has the form of an id: state and list, then the number, which may have hyphens itself.
 fn is_id(licenses: &Licenses, text: &str) -> bool {
@@ -111,17 +150,21 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let none = Permits::default();
     let permits = call.release.table::<Permits>().unwrap_or(&none);
     let mut linked = permits_of(permits, found.license.at("license_id"));
-    let is_wanted = |row: &u32| days.has(known_day(summary::day_of(permits, *row)));
+    let is_wanted = |row: &u32| days.has(known_day(day_of(permits, *row)));
     linked.by_number.retain(is_wanted);
     linked.by_name.retain(is_wanted);
     let mut rows: Vec<u32> = linked.by_number.union(&linked.by_name).copied().collect();
-    summary::newest_first(permits, &mut rows);
+    newest_first(permits, &mut rows);
     let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
-    json.object(|json| {
-        json.members(&found.with_provenance(call));
-        summary::write(json, &mut meta, permits, &rows);
-        json.key("permits").array(|json| page.iter().for_each(|permit| permit_record::write(json, call, permit, None)));
-        write_linking(json, permits, &linked);
+    json.value(&Contractor {
+        license: found.shown(),
+        provenance: found.license.origin(&call.release.manifest),
+        permit_summary: PermitSummary::of(&mut meta, permits, &rows),
+        permits: page.iter().map(|permit| PermitOfContractor::of(call, permit)).collect(),
+        linking: Linking {
+            methods: LinkingMethods { exact_number: linked.by_number.len(), name_and_state: linked.by_name.len() },
+            jurisdictions_with_license_numbers: &permits.with_license_numbers,
+        },
     });
     if rows.is_empty() {
         meta.notice(
@@ -135,14 +178,4 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     add_statuses_notice(&mut meta, &[&found]);
     meta.page = Some(paging.page_of_all(rows.len()));
     Ok(meta)
-}
-
-fn write_linking(json: &mut Json, permits: &Permits, linked: &Linked) {
-    json.key("linking").object(|json| {
-        json.key("methods").object(|json| {
-            json.key(EXACT_NUMBER).count(linked.by_number.len() as u64);
-            json.key(NAME_AND_STATE).count(linked.by_name.len() as u64);
-        });
-        json.key("jurisdictions_with_license_numbers").texts(permits.with_license_numbers.iter().map(String::as_str));
-    });
 }

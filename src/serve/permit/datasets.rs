@@ -1,5 +1,8 @@
-//! The columns that answers about permits are written from, by dataset.
+//! The rows of permits, parties and links, as answers show them.
 
+use crate::answer::{Date, Decimal, Float};
+use crate::release::row::{Columns, row};
+use crate::release::row_cells::Texts;
 use crate::release::rows::Dataset;
 
 pub const PERMITS: &str = Permit::ID;
@@ -10,34 +13,30 @@ pub const LINKS: &str = Link::ID;
 #[derive(Debug)]
 pub struct Permit;
 
+impl Permit {
+    const ALL: &'static Columns = &PermitFields::COLUMNS.and(PermitNotes::COLUMNS.names()).and(&["record_id", "address_key", "validation_status"]);
+}
+
 impl Dataset for Permit {
     const ID: &'static str = "permit.permit";
     const KEY: &'static str = "permit_id";
-    #[rustfmt::skip]
-    const COLUMNS: &'static [&'static str] = &[
-        "record_id", "jurisdiction", "jurisdiction_name", "permit_id", "state", "permit_number", "type", "type_raw", "sub_type_raw", "type_basis?", "work_class", "work_class_raw", "property_class", "property_class_raw",
-        "description", "status", "status_detail", "status_raw", "status_basis?", "status_date", "applied_date", "issued_date", "completed_date", "expires_date", "job_value", "fees", "square_feet",
-        "housing_units", "renewals", "line1", "line2", "city", "address_state", "zip", "address_normalized", "address_key", "lat", "lon", "parcel_scheme", "parcel", "property_id", "tags",
-        "source_url", "validation_status", "warnings",
-    ];
+    const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
 /// Parties of permits.
 #[derive(Debug)]
 pub struct Contact;
 
+impl Contact {
+    const ALL: &'static Columns =
+        &PermitContractor::COLUMNS.and(&["permit_id", "seq", "license_number_normalized", "other_license_number_normalized?", "name_normalized"]);
+}
+
 impl Dataset for Contact {
     const ID: &'static str = "permit.contact";
     const KEY: &'static str = "permit_id";
-    #[rustfmt::skip]
-    const COLUMNS: &'static [&'static str] = &[
-        "record_id", "permit_id", "seq", "role", "role_raw", "name", "name_normalized", "license_number", "license_number_normalized", "license_type_raw", "license_state", "license_scheme?",
-        "other_license_number?", "other_license_number_normalized?", "other_license_scheme?", "phone", "validation_status",
-    ];
+    const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
-
-/// The columns of a party that a link may rest on.
-pub const EVIDENCE: [&str; 3] = ["license_number_normalized", "other_license_number_normalized", "name_normalized"];
 
 /// Links of parties to licenses.
 #[derive(Debug)]
@@ -46,5 +45,125 @@ pub struct Link;
 impl Dataset for Link {
     const ID: &'static str = "permit.license_link";
     const KEY: &'static str = "permit_id";
-    const COLUMNS: &'static [&'static str] = &["record_id", "permit_id", "seq", "license_id", "method", "license_scheme", "evidence", "validation_status"];
+    const COLUMNS: &'static [&'static str] = &["record_id", "permit_id", "seq", "license_id", "method", "evidence"];
+}
+
+row! {
+    pub struct PermitFields<'a> of Permit {
+        permit_id: &'a str,
+        permit_number: Option<&'a str>,
+        /// City or county that issued the permit.
+        jurisdiction: PermitJurisdiction<'a>,
+        r#type: &'a str,
+        type_raw: Option<&'a str>,
+        sub_type_raw: Option<&'a str>,
+        type_basis "?": Option<&'a str>,
+        work_class: Option<&'a str>,
+        work_class_raw: Option<&'a str>,
+        property_class: Option<&'a str>,
+        property_class_raw: Option<&'a str>,
+        description: Option<&'a str>,
+        status: &'a str,
+        status_detail: Option<&'a str>,
+        status_raw: Option<&'a str>,
+        status_basis "?": Option<&'a str>,
+        /// Day of the present status; null if the list does not state it.
+        status_date: Option<Date>,
+        /// Day of the application; null if the list does not state it.
+        applied_date: Option<Date>,
+        /// Day on which the permit was issued; null if the list does not state it.
+        issued_date: Option<Date>,
+        /// Day on which the permit was completed; null if the list does not state it.
+        completed_date: Option<Date>,
+        /// Day on which the permit expires; null if the list does not state it.
+        expires_date: Option<Date>,
+        /// Whether expires_date had passed on the date of the list; some lists go on calling such permits issued. Null without such a date.
+        is_expired: Option<bool> = None,
+        job_value: Option<Decimal>,
+        /// Fees of the permit in US dollars; null if the list does not state them.
+        fees: Option<Decimal>,
+        square_feet: Option<Decimal>,
+        housing_units: Option<Decimal>,
+        renewals: Option<i64>,
+        /// Address at which the work is done.
+        address: PermitAddress<'a>,
+        /// Parcel of the work; null if the list has none.
+        parcel: Option<PermitParcel<'a>>,
+        property_id: Option<&'a str>,
+    }
+}
+
+row! {
+    pub struct PermitNotes<'a> of Permit {
+        tags: Texts<'a>,
+        /// Tags are words of ours, made from those of the description.
+        #[schemars(extend("enum" = ["derived"]))]
+        tags_basis: &'static str = "derived",
+        source_url: Option<&'a str>,
+        warnings: Texts<'a>,
+    }
+}
+
+row! {
+    pub struct PermitJurisdiction<'a> of Permit {
+        #[serde(rename = "id")]
+        jurisdiction: &'a str,
+        #[serde(rename = "name")]
+        jurisdiction_name: &'a str,
+        state: &'a str,
+    }
+}
+
+row! {
+    pub struct PermitAddress<'a> of Permit {
+        line1: Option<&'a str>,
+        line2: Option<&'a str>,
+        city: Option<&'a str>,
+        #[serde(rename = "state")]
+        address_state: Option<&'a str>,
+        zip: Option<&'a str>,
+        #[serde(rename = "normalized")]
+        address_normalized: Option<&'a str>,
+        lat: Option<Float>,
+        lon: Option<Float>,
+        /// `source`: the coordinates are the jurisdiction's own. Null without coordinates.
+        #[schemars(extend("enum" = ["source", null]))]
+        geocode_source: Option<&'static str> = None,
+    }
+}
+
+row! {
+    pub struct PermitParcel<'a> of Permit {
+        /// Kind of parcel number, such as `pin`, `bbl` or `bin`; null if it is not known.
+        #[serde(rename = "scheme")]
+        parcel_scheme: Option<&'a str>,
+        /// Parcel number; null if the list has none.
+        #[serde(rename = "value")]
+        parcel: Option<&'a str>,
+    }
+}
+
+row! {
+    pub struct PermitContractor<'a> of Contact {
+        role_raw: Option<&'a str>,
+        role: &'a str,
+        name: Option<&'a str>,
+        license_number: Option<&'a str>,
+        license_scheme "?": Option<&'a str>,
+        other_license_number "?": Option<&'a str>,
+        other_license_scheme "?": Option<&'a str>,
+        /// Identifier of the license that the party is linked to; null if it is linked to none.
+        license_id: Option<&'a str> = None,
+        /// How the license is known: its number, of the same scheme, is on the permit, or only one contractor's license of the state has the name.
+        #[schemars(extend("enum" = ["exact_number", "name_and_state", null]))]
+        link_method: Option<&'a str> = None,
+        /// `stated`: the permit names the license. `likely`: it names a business, and only one contractor's license of the state is under that name.
+        #[schemars(extend("enum" = ["stated", "likely", null]))]
+        link_confidence: Option<&'static str> = None,
+        /// Record of the link, whose provenance has the rows of permit and license; null if the party is linked to no license.
+        link_record_id: Option<&'a str> = None,
+        phone: Option<&'a str>,
+        /// Record of the party in `permit.contact`, for `/v1/provenance/{record_id}`.
+        record_id: &'a str,
+    }
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
-use crate::json::Json;
 use crate::permit::datasets::Contact;
-use crate::permit::datasets::EVIDENCE;
 use crate::permit::datasets::Link;
 use crate::permit::datasets::Permit;
+use crate::permit::datasets::PermitContractor;
 use crate::permit::table::Permits;
 use crate::release::rows::Record;
 
@@ -27,18 +26,21 @@ pub struct Party<'a> {
 }
 
 impl Party<'_> {
-    pub fn write(&self, json: &mut Json) {
+    /// The party as answers show it.
+    pub fn shown(&self) -> PermitContractor<'_> {
         let link = |name: &str| self.link.as_ref().and_then(|link| link.text(name));
-        json.object(|json| {
-            self.contact.members(json, &["role_raw", "role", "name", "license_number", "license_scheme", "other_license_number", "other_license_scheme"]);
-            json.key("license_id").optional_text(link("license_id"));
-            json.key("link_method").optional_text(link("method"));
-            json.key("link_confidence").optional_text(link("method").map(confidence));
-            json.key("link_record_id").optional_text(link("record_id"));
-            self.contact.members(json, &["phone", "record_id"]);
-        });
+        PermitContractor {
+            license_id: link("license_id"),
+            link_method: link("method"),
+            link_confidence: link("method").map(confidence),
+            link_record_id: link("record_id"),
+            ..PermitContractor::of(&self.contact)
+        }
     }
 }
+
+/// The columns of a party that a link may rest on.
+const EVIDENCE: [&str; 3] = ["license_number_normalized", "other_license_number_normalized", "name_normalized"];
 
 /// Whether a link is about a party, and about what it says today: links that could not be made anew may be older than the permits.
 fn is_of(link: &Record<'_, Link>, contact: &Record<'_, Contact>) -> bool {

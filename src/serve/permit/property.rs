@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::Float;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -17,9 +20,10 @@ use crate::permit::datasets::PERMITS;
 use crate::permit::datasets::Permit;
 use crate::permit::links::parties;
 use crate::permit::place::{Candidate, candidates, check_covered, is_at, read_address};
+use crate::permit::record;
 use crate::permit::search::published;
+use crate::permit::summary::{PermitSummary, newest_first};
 use crate::permit::table::Permits;
-use crate::permit::{record as permit_record, summary};
 use crate::release::rows::Record;
 use pubdata_core::canonical::address::Address;
 use pubdata_core::canonical::line::parse_line;
@@ -36,7 +40,7 @@ pub const BY_ADDRESS: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Property"),
+    data: Data::of::<Property<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json, call.path_value("address")).boxed()),
 };
@@ -49,7 +53,7 @@ pub const BY_QUERY: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: QUERY_PARAMETERS,
     body: None,
-    data: Data::Written("Property"),
+    data: Data::of::<Property<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_query(call, json).boxed()),
 };
@@ -72,6 +76,68 @@ async fn answer_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     answer(call, json, address).await
 }
 
+#[derive(Serialize, JsonSchema)]
+struct Property<'a> {
+    #[schemars(extend("$field" = "permit.permit/property_id"))]
+    property_id: Option<&'a str>,
+    /// Address of the property; null if the property is known by its parcel only.
+    address: Option<PropertyAddress<'a>>,
+    /// How the property fits the request.
+    #[serde(rename = "match")]
+    found: PropertyMatch,
+    /// Parcel numbers on the property's permits.
+    parcels: Vec<PropertyParcel<'a>>,
+    #[schemars(extend("$field" = "permit.permit/lat"))]
+    lat: Option<Float>,
+    #[schemars(extend("$field" = "permit.permit/lon"))]
+    lon: Option<Float>,
+    /// Totals over all permits of the property.
+    permit_summary: PermitSummary<'a>,
+    /// Permits of the property, newest first.
+    permits: Vec<record::Permit<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PropertyAddress<'a> {
+    /// Street line: house number and street.
+    line1: String,
+    /// House number; null if there is none.
+    number: Option<&'a str>,
+    /// Direction before the street name, such as `N`; null if there is none.
+    predirectional: Option<&'a str>,
+    /// Street name without directions and suffix; null if there is none.
+    street: Option<&'a str>,
+    /// Street suffix, such as `AVE`; null if there is none.
+    suffix: Option<&'a str>,
+    /// Direction after the street name; null if there is none.
+    postdirectional: Option<&'a str>,
+    /// City as the permits have it; null if they have none.
+    city: Option<&'a str>,
+    /// Two-letter postal code of the state; null if the permits have none.
+    state: Option<&'a str>,
+    /// Five-digit ZIP code; null if the permits have none.
+    zip: Option<&'a str>,
+    /// In the form of Publication 28; no delivery point is looked up.
+    normalized: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PropertyMatch {
+    /// `street_and_zip`: only number, street name and place are those asked for, and only one address here has them. `unit_ignored`: no permit names the unit.
+    #[schemars(extend("enum" = ["exact", "street_and_zip", "unit_ignored"]))]
+    quality: &'static str,
+    /// Empty: where several properties fit, the answer is a problem that names them.
+    candidates: Vec<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PropertyParcel<'a> {
+    /// Kind of parcel number, such as `pin`, `bbl` or `bin`.
+    scheme: &'a str,
+    /// Number of the parcel in that scheme, as the jurisdiction publishes it.
+    value: &'a str,
+}
+
 /// A property that was found.
 struct Found {
     rows: Vec<u32>,
@@ -86,7 +152,7 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
         rows => Found { rows: rows.to_vec(), quality: "exact" },
     };
     let mut rows = found.rows;
-    summary::newest_first(permits, &mut rows);
+    newest_first(permits, &mut rows);
     let all = permits.rows.fetch(call.reader(), &rows).await?;
     let Some(first) = all.iter().find(|permit| permit.text("address_normalized").is_some()).or(all.first()) else {
         return Err(Problem::internal(&"a row was not read"));
@@ -94,18 +160,17 @@ async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
     let page = permits.rows.fetch(call.reader(), paging.slice(&rows)).await?;
     let parties = parties(call, permits, &page).await?;
     let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
-    json.object(|json| {
-        first.member(json, "property_id");
-        write_address(json, first);
-        json.key("match").object(|json| {
-            json.key("quality").text(found.quality);
-            json.key("candidates").array(|_| {});
-        });
-        write_parcels(json, &all);
-        let point = all.iter().find(|permit| permit.float("lat").is_some()).unwrap_or(first);
-        point.members(json, &["lat", "lon"]);
-        summary::write(json, &mut meta, permits, &rows);
-        json.key("permits").array(|json| page.iter().zip(&parties).for_each(|(permit, parties)| permit_record::write(json, call, permit, Some(parties))));
+    let point = all.iter().find(|permit| permit.float("lat").is_some()).unwrap_or(first);
+    let parcels: BTreeSet<(&str, &str)> = all.iter().filter_map(|permit| Some((permit.text("parcel_scheme")?, permit.text("parcel")?))).collect();
+    json.value(&Property {
+        property_id: first.text("property_id"),
+        address: address_of(first),
+        found: PropertyMatch { quality: found.quality, candidates: Vec::new() },
+        parcels: parcels.into_iter().map(|(scheme, value)| PropertyParcel { scheme, value }).collect(),
+        lat: point.float("lat").map(Float),
+        lon: point.float("lon").map(Float),
+        permit_summary: PermitSummary::of(&mut meta, permits, &rows),
+        permits: page.iter().zip(&parties).map(|(permit, parties)| record::Permit::of(call, permit, parties)).collect(),
     });
     match found.quality {
         "unit_ignored" => meta.notice("UNIT_IGNORED", "No permit names the unit that was asked for: these are all permits of the building."),
@@ -171,38 +236,14 @@ fn unit_of(permit: &Record<'_, Permit>) -> Option<String> {
     Some(parse_line(permit.text("address_normalized")?).unit).filter(|unit| !unit.is_empty())
 }
 
-/// Writes the property's address: without a unit, which belongs to single permits.
-fn write_address(json: &mut Json, permit: &Record<'_, Permit>) {
-    json.key("address");
-    let Some(key) = permit.text("address_key") else { return json.null() };
-    let parts: Vec<&str> = key.split('|').collect();
-    let part = |place: usize| parts.get(place).copied().filter(|part| !part.is_empty());
-    let line: Vec<&str> = (0..5).filter_map(part).collect();
-    json.object(|json| {
-        json.key("line1").text(&line.join(" "));
-        for (place, name) in ["number", "predirectional", "street", "suffix", "postdirectional"].into_iter().enumerate() {
-            json.key(name).optional_text(part(place));
-        }
-        permit.member(json, "city");
-        permit.member_as(json, "state", "address_state");
-        permit.member(json, "zip");
-        let place: Vec<&str> = [permit.text("address_state"), permit.text("zip")].into_iter().flatten().collect();
-        let line = line.join(" ");
-        let pieces: Vec<&str> = [Some(line.as_str()), permit.text("city")].into_iter().flatten().collect();
-        let place = place.join(" ");
-        let pieces: Vec<&str> = pieces.into_iter().chain([place.as_str()]).filter(|piece| !piece.is_empty()).collect();
-        json.key("normalized").text(&pieces.join(", "));
-    });
-}
-
-fn write_parcels(json: &mut Json, all: &[Record<'_, Permit>]) {
-    let parcels: BTreeSet<(&str, &str)> = all.iter().filter_map(|permit| Some((permit.text("parcel_scheme")?, permit.text("parcel")?))).collect();
-    json.key("parcels").array(|json| {
-        for (scheme, value) in parcels {
-            json.object(|json| {
-                json.key("scheme").text(scheme);
-                json.key("value").text(value);
-            });
-        }
-    });
+/// The property's address: without a unit, which belongs to single permits.
+fn address_of<'a>(permit: &'a Record<'_, Permit>) -> Option<PropertyAddress<'a>> {
+    let mut key = permit.text("address_key")?.split('|');
+    let parts: [Option<&str>; 5] = std::array::from_fn(|_| key.next().filter(|part| !part.is_empty()));
+    let [number, predirectional, street, suffix, postdirectional] = parts;
+    let (city, state, zip) = (permit.text("city"), permit.text("address_state"), permit.text("zip"));
+    let joined = |parts: &[Option<&str>], joint: &str| parts.iter().flatten().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(joint);
+    let (line1, place) = (joined(&parts, " "), joined(&[state, zip], " "));
+    let normalized = joined(&[Some(&line1), city, Some(&place)], ", ");
+    Some(PropertyAddress { line1, number, predirectional, street, suffix, postdirectional, city, state, zip, normalized })
 }

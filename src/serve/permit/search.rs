@@ -1,6 +1,8 @@
 //! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -19,7 +21,7 @@ use crate::permit::datasets::Permit;
 use crate::permit::filter::{Filter, TAGS, TYPE};
 use crate::permit::links::parties;
 use crate::permit::place::{rows_at, searched};
-use crate::permit::record as permit_record;
+use crate::permit::record;
 use crate::permit::table::Permits;
 use crate::release::rows::Record;
 use pubdata_store::Scope;
@@ -32,7 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Permits"),
+    data: Data::of::<FoundPermits<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -100,6 +102,11 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
+/// By date or value, falling.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Permits")]
+struct FoundPermits<'a>(Vec<record::Permit<'a>>);
+
 /// The permits of the release.
 ///
 /// # Errors
@@ -124,7 +131,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         }
         None => (permits.rows.fetch(call.reader(), paging.slice(&rows)).await?, paging.page(rows.len(), filter.is_cut())),
     };
-    write_permits(call, json, permits, &found).await?;
+    let parties = parties(call, permits, &found).await?;
+    json.value(&FoundPermits(found.iter().zip(&parties).map(|(permit, parties)| record::Permit::of(call, permit, parties)).collect()));
     let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     if let Some(coverage) = &mut meta.coverage {
         coverage.jurisdictions_searched = searched(call, permits).into_iter().map(str::to_owned).collect();
@@ -140,16 +148,6 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
     }
     Ok(meta)
-}
-
-/// Writes permits with their parties as an array.
-///
-/// # Errors
-/// `internal_error`, when a part cannot be read.
-async fn write_permits(call: &Call<'_>, json: &mut Json, permits: &Permits, found: &[Record<'_, Permit>]) -> Result<()> {
-    let parties = parties(call, permits, found).await?;
-    json.array(|json| found.iter().zip(&parties).for_each(|(permit, parties)| permit_record::write(json, call, permit, Some(parties))));
-    Ok(())
 }
 
 /// Of rows in order a page of those whose description has all words. The cursor counts rows, not finds: the next page goes on behind the last row. All are counted, unless

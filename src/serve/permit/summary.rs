@@ -1,9 +1,12 @@
-//! Puts permits in order by day and writes their summary. Values too high for any building are counted, and left out of the total.
+//! Puts permits in order by day and adds them up. Values too high for any building are counted, and left out of the total.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Date, Decimal};
 use crate::http::meta::Meta;
-use crate::json::{Json, Trim};
 use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 
@@ -20,37 +23,60 @@ pub fn newest_first(permits: &Permits, rows: &mut [u32]) {
     rows.sort_by_key(|row| (std::cmp::Reverse(day_of(permits, *row)), *row));
 }
 
-/// Writes the member `permit_summary`, and says in `meta` what was left out of it.
-pub fn write(json: &mut Json, meta: &mut Meta, permits: &Permits, rows: &[u32]) {
-    let days = || rows.iter().map(|row| day_of(permits, *row)).filter(|day| *day != NO_DAY);
-    let values = || rows.iter().map(|row| permits.values[*row as usize]).filter(|value| *value != NO_VALUE);
-    let plausible: Vec<i64> = values().filter(|value| *value <= IMPLAUSIBLE).collect();
-    let implausible = values().count() - plausible.len();
-    let total: i128 = plausible.iter().map(|value| i128::from(*value)).sum();
-    json.key("permit_summary").object(|json| {
-        json.key("count").count(rows.len() as u64);
-        json.key("first_date").optional_day(days().min());
-        json.key("last_date").optional_day(days().max());
-        json.key("total_job_value");
-        match i64::try_from(total) {
-            Ok(total) if !plausible.is_empty() => json.decimal(total, 2, Trim::Zeros),
-            _ => json.null(),
+#[derive(Serialize, JsonSchema)]
+pub struct PermitSummary<'a> {
+    /// Number of permits that are counted.
+    count: usize,
+    /// Day of the first permit, YYYY-MM-DD: issued, else applied for, completed or last changed. Null if no permit has a date.
+    first_date: Option<Date>,
+    /// Day of the last permit, YYYY-MM-DD: issued, else applied for, completed or last changed. Null if no permit has a date.
+    last_date: Option<Date>,
+    /// US dollars; without implausible values. Null when no permit states one.
+    total_job_value: Option<Decimal>,
+    /// How many values the total is made of.
+    valued_count: usize,
+    /// Permits that state more than a thousand million dollars.
+    implausible_values: usize,
+    /// Number of permits by type.
+    by_type: BTreeMap<&'a str, u64>,
+    /// Number of permits by status.
+    by_status: BTreeMap<&'a str, u64>,
+    /// Number of permits by jurisdiction.
+    by_jurisdiction: Vec<PermitsOfJurisdiction<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PermitSummaryByJurisdiction")]
+struct PermitsOfJurisdiction<'a> {
+    /// Identifier of the jurisdiction, such as `us-il-chicago`.
+    id: &'a str,
+    /// Number of permits that it issued.
+    count: u64,
+}
+
+impl<'a> PermitSummary<'a> {
+    /// Adds permits up, and says in `meta` what was left out.
+    pub fn of(meta: &mut Meta, permits: &'a Permits, rows: &[u32]) -> Self {
+        let days = || rows.iter().map(|row| day_of(permits, *row)).filter(|day| *day != NO_DAY);
+        let values = || rows.iter().map(|row| permits.values[*row as usize]).filter(|value| *value != NO_VALUE);
+        let plausible: Vec<i64> = values().filter(|value| *value <= IMPLAUSIBLE).collect();
+        let implausible = values().count() - plausible.len();
+        if implausible > 0 {
+            meta.notice("VALUE_IMPLAUSIBLE", format!("{implausible} permits state a value above a thousand million dollars; total_job_value leaves them out."));
         }
-        json.key("valued_count").count(plausible.len() as u64);
-        json.key("implausible_values").count(implausible as u64);
-        json.key("by_type").value(&counted(rows, |row| permits.types.at(row as usize)));
-        json.key("by_status").value(&counted(rows, |row| permits.statuses.at(row as usize)));
-        json.key("by_jurisdiction").array(|json| {
-            for (id, count) in counted(rows, |row| permits.jurisdiction(row)) {
-                json.object(|json| {
-                    json.key("id").text(id);
-                    json.key("count").count(count);
-                });
-            }
-        });
-    });
-    if implausible > 0 {
-        meta.notice("VALUE_IMPLAUSIBLE", format!("{implausible} permits state a value above a thousand million dollars; total_job_value leaves them out."));
+        let cents = plausible.iter().map(|value| i128::from(*value)).sum();
+        let by_jurisdiction = counted(rows, |row| permits.jurisdiction(row));
+        Self {
+            count: rows.len(),
+            first_date: days().min().map(Date),
+            last_date: days().max().map(Date),
+            total_job_value: (!plausible.is_empty()).then_some(Decimal { units: cents, scale: 2 }),
+            valued_count: plausible.len(),
+            implausible_values: implausible,
+            by_type: counted(rows, |row| permits.types.at(row as usize)),
+            by_status: counted(rows, |row| permits.statuses.at(row as usize)),
+            by_jurisdiction: by_jurisdiction.into_iter().map(|(id, count)| PermitsOfJurisdiction { id, count }).collect(),
+        }
     }
 }
 

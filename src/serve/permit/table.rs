@@ -2,37 +2,77 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use arrow::array::Array;
+use arrow::array::{Array, Decimal128Array, Float64Array, Int32Array};
 
 use crate::index::hash_index::{HashIndex, HashIndexBuilder};
 use crate::index::key_hash::hash;
 use crate::permit::datasets::Contact;
-use crate::permit::datasets::EVIDENCE;
 use crate::permit::datasets::Link;
 use crate::permit::datasets::Permit;
 use crate::place::distance::Point;
 use crate::release::dictionary::DictionaryColumn;
 use crate::release::dictionary_codes::DictionaryCodes;
 use crate::release::freshness::source_date;
-use crate::release::key_columns::{NO_DAY, days, known_day, read_part};
+use crate::release::key_columns::{Days, NO_DAY, indexed, key_columns, known_day, read_part};
 use crate::release::part_reader::PartReader;
 use crate::release::quarantined;
 use crate::release::rows::{Children, Numbered};
-use crate::release::table::Table;
+use crate::release::table::{Table, TextLists, Texts};
 use crate::search::row_names::{SharedBuilder, SharedNames};
 use pubdata_core::canonical::address::city_key;
 use pubdata_core::canonical::license_number;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
-#[rustfmt::skip]
-const COLUMNS: &[&str] = &[
-    "permit_id", "jurisdiction_name", "state", "permit_number", "type", "work_class", "property_class", "status", "issued_date", "applied_date", "completed_date", "status_date", "job_value",
-    "city", "zip", "address_key", "lat", "lon", "parcel", "property_id", "tags",
-];
-const CONTACT_COLUMNS: &[&str] =
-    &["permit_id", "seq", "role", "name", "name_normalized", "license_number_normalized", "other_license_number_normalized?", "license_state"];
-const LINK_COLUMNS: &[&str] = &["permit_id", "seq", "license_id", "method", "evidence"];
+key_columns! {
+    /// What the index is made of.
+    struct Keys {
+        permit_id: Texts,
+        jurisdiction_name: Texts,
+        state: Texts,
+        permit_number: Texts,
+        r#type: Texts,
+        work_class: Texts,
+        property_class: Texts,
+        status: Texts,
+        issued_date: Days,
+        applied_date: Days,
+        completed_date: Days,
+        status_date: Days,
+        job_value: Decimal128Array,
+        city: Texts,
+        zip: Texts,
+        address_key: Texts,
+        lat: Float64Array,
+        lon: Float64Array,
+        parcel: Texts,
+        property_id: Texts,
+        tags: TextLists,
+    }
+}
+
+key_columns! {
+    struct ContactKeys {
+        permit_id: Texts,
+        seq: Int32Array,
+        role: Texts,
+        name: Texts,
+        name_normalized: Texts,
+        license_number_normalized: Texts,
+        other_license_number_normalized "?": Texts,
+        license_state: Texts,
+    }
+}
+
+key_columns! {
+    struct LinkKeys {
+        permit_id: Texts,
+        seq: Int32Array,
+        license_id: Texts,
+        method: Texts,
+        evidence: Texts,
+    }
+}
 
 /// The dates that permits are searched by, in the order they are kept.
 pub const DATES: [&str; 4] = ["issued_date", "applied_date", "completed_date", "status_date"];
@@ -99,6 +139,7 @@ pub struct Permits {
     quarantined: Vec<String>,
 }
 
+/// Permits that are being read.
 #[derive(Default)]
 struct Builder {
     by_number: HashIndexBuilder,
@@ -108,19 +149,8 @@ struct Builder {
     by_license: HashIndexBuilder,
     linked: HashIndexBuilder,
     contractors: SharedBuilder,
-    types: DictionaryColumn,
-    work_classes: DictionaryColumn,
-    property_classes: DictionaryColumn,
-    statuses: DictionaryColumn,
-    dates: [Vec<i32>; 4],
-    values: Vec<i64>,
-    cities: DictionaryCodes,
-    zips: DictionaryCodes,
-    tag_words: Vec<String>,
-    tags: Vec<u32>,
-    points: Vec<Point>,
-    lists: BTreeMap<String, PermitList>,
-    with_license_numbers: BTreeSet<String>,
+    /// What needs no more than its cells.
+    permits: Permits,
     /// Rows of the present part's permits, for its parties.
     of_part: HashMap<u64, u32>,
     /// What the present part's parties say that a link may rest on.
@@ -129,94 +159,82 @@ struct Builder {
 
 impl Builder {
     fn add(&mut self, jurisdiction: &str, list_day: Option<i32>, first: u32, table: &Table) -> Result<()> {
-        let texts = |name: &str| table.texts(name);
-        let (ids, names, states, numbers) = (texts("permit_id")?, texts("jurisdiction_name")?, texts("state")?, texts("permit_number")?);
-        let (types, statuses, work_classes, property_classes) = (texts("type")?, texts("status")?, texts("work_class")?, texts("property_class")?);
-        let (cities, zips, addresses, parcels, properties) = (texts("city")?, texts("zip")?, texts("address_key")?, texts("parcel")?, texts("property_id")?);
-        let (latitudes, longitudes, values, tags) = (table.floats("lat")?, table.floats("lon")?, table.decimals("job_value")?, table.text_lists("tags")?);
-        let dates = DATES.map(|name| days(table, name));
-        let dates: Vec<_> = dates.into_iter().collect::<Result<_>>()?;
-        let mut list = self.lists.remove(jurisdiction).unwrap_or_default();
+        let keys = Keys::open(table)?;
+        let dates: [&Days; DATES.len()] = [&keys.issued_date, &keys.applied_date, &keys.completed_date, &keys.status_date];
+        let permits = &mut self.permits;
+        let mut list = permits.lists.remove(jurisdiction).unwrap_or_default();
         for index in 0..table.rows() {
-            let row = first + index as u32;
+            let (row, id) = (first + index as u32, keys.permit_id.at(index));
             if list.permits == 0 {
-                list.name = names.at(index).to_owned();
-                list.state = states.at(index).to_owned();
+                list.name = keys.jurisdiction_name.at(index).to_owned();
+                list.state = keys.state.at(index).to_owned();
             }
             list.permits += 1;
-            self.of_part.insert(hash(&[ids.at(index)]), row);
-            let key = ids.at(index).split_once(':').map_or(ids.at(index), |(_, key)| key);
-            self.by_number.add(&[&license_number::display(numbers.get(index).unwrap_or(key))], row);
-            if let Some(property) = properties.get(index) {
+            self.of_part.insert(hash(&[id]), row);
+            let key = id.split_once(':').map_or(id, |(_, key)| key);
+            self.by_number.add(&[&license_number::display(keys.permit_number.get(index).unwrap_or(key))], row);
+            if let Some(property) = keys.property_id.get(index) {
                 self.by_property.add(&[&property.to_ascii_lowercase()], row);
             }
-            if let Some([number, street]) = addresses.get(index).and_then(street_key) {
+            if let Some([number, street]) = keys.address_key.get(index).and_then(street_key) {
                 self.by_street.add(&[number, street], row);
             }
-            if let Some(parcel) = parcels.get(index) {
+            if let Some(parcel) = keys.parcel.get(index) {
                 self.by_parcel.add(&[&comparable_parcel(parcel)], row);
             }
-            self.types.push(types.get(index))?;
-            self.statuses.push(statuses.get(index))?;
-            self.work_classes.push(work_classes.get(index))?;
-            self.property_classes.push(property_classes.get(index))?;
-            if !list.types.contains(types.at(index)) {
-                list.types.insert(types.at(index).to_owned());
+            permits.types.push(keys.r#type.get(index))?;
+            permits.statuses.push(keys.status.get(index))?;
+            permits.work_classes.push(keys.work_class.get(index))?;
+            permits.property_classes.push(keys.property_class.get(index))?;
+            if !list.types.contains(keys.r#type.at(index)) {
+                list.types.insert(keys.r#type.at(index).to_owned());
             }
-            for (((kept, day), with_date), days) in self.dates.iter_mut().zip(&dates).zip(&mut list.with_date).zip(&mut list.days) {
-                kept.push(day(index));
-                *with_date += u64::from(day(index) != NO_DAY);
+            for (((kept, column), with_date), days) in permits.dates.iter_mut().zip(dates).zip(&mut list.with_date).zip(&mut list.days) {
+                let day = column.at(index);
+                kept.push(day);
+                *with_date += u64::from(day != NO_DAY);
                 // A day after the list's own is a slip of the pen, as 2109 is.
-                if let Some(day) = known_day(day(index)).filter(|day| list_day.is_none_or(|last| *day <= last)) {
+                if let Some(day) = known_day(day).filter(|day| list_day.is_none_or(|last| *day <= last)) {
                     *days = Some(days.map_or((day, day), |(first, last)| (first.min(day), last.max(day))));
                 }
             }
-            self.values.push(if values.is_null(index) { NO_VALUE } else { i64::try_from(values.value(index)).unwrap_or(i64::MAX) });
-            self.cities.push(cities.get(index), city_key)?;
-            list.city_codes.insert(self.cities.at(row));
-            self.zips.push(zips.get(index), str::to_owned)?;
-            list.without_zip += u64::from(zips.get(index).is_none());
+            let has_value = !keys.job_value.is_null(index);
+            permits.values.push(if has_value { i64::try_from(keys.job_value.value(index)).unwrap_or(i64::MAX) } else { NO_VALUE });
+            permits.cities.push(keys.city.get(index), city_key)?;
+            list.city_codes.insert(permits.cities.at(row));
+            permits.zips.push(keys.zip.get(index), str::to_owned)?;
+            list.without_zip += u64::from(keys.zip.get(index).is_none());
             let mut bits = 0;
-            for tag in tags.at(index) {
-                bits |= 1 << self.tag(tag)?;
+            for tag in keys.tags.at(index) {
+                bits |= 1 << permits.tag(tag)?;
             }
-            self.tags.push(bits);
-            if !latitudes.is_null(index) && !longitudes.is_null(index) {
-                self.points.push(Point { lat: latitudes.value(index), lon: longitudes.value(index), row });
+            permits.tags.push(bits);
+            if !keys.lat.is_null(index) && !keys.lon.is_null(index) {
+                permits.points.push(Point { lat: keys.lat.value(index), lon: keys.lon.value(index), row });
                 list.with_point += 1;
             }
         }
-        self.lists.insert(jurisdiction.to_owned(), list);
+        permits.lists.insert(jurisdiction.to_owned(), list);
         Ok(())
     }
 
-    /// The bit of a tag.
-    fn tag(&mut self, tag: &str) -> Result<usize> {
-        let known = self.tag_words.iter().position(|known| known == tag);
-        let bit = known.unwrap_or_else(|| {
-            self.tag_words.push(tag.to_owned());
-            self.tag_words.len() - 1
-        });
-        if bit < 32 { Ok(bit) } else { Err(Error::store("more than 32 different tags of permits")) }
-    }
-
     fn add_contacts(&mut self, jurisdiction: &str, table: &Table) -> Result<()> {
-        let texts = |name: &str| table.texts(name);
-        let (ids, roles, names) = (texts("permit_id")?, texts("role")?, texts("name")?);
-        let (numbers, others, states) = (texts("license_number_normalized")?, texts("other_license_number_normalized")?, texts("license_state")?);
-        let (seqs, evidence) = (table.int32s("seq")?, EVIDENCE.map(texts).into_iter().collect::<Result<Vec<_>>>()?);
+        let keys = ContactKeys::open(table)?;
+        let (number, other) = (&keys.license_number_normalized, &keys.other_license_number_normalized);
         for index in 0..table.rows() {
-            let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
-            let seq = seqs.value(index).to_string();
-            self.evidence.extend(evidence.iter().filter_map(|column| column.get(index)).map(|text| hash(&[ids.at(index), &seq, text])));
-            let stated = [numbers.get(index), others.get(index)].into_iter().flatten();
-            for (state, number) in stated.filter_map(|number| Some((states.get(index)?, number))) {
+            let id = keys.permit_id.at(index);
+            let Some(row) = self.of_part.get(&hash(&[id])).copied() else { continue };
+            let seq = keys.seq.value(index).to_string();
+            let evidence = [number, other, &keys.name_normalized].into_iter().filter_map(|column| column.get(index));
+            self.evidence.extend(evidence.map(|text| hash(&[id, &seq, text])));
+            let stated = [number, other].into_iter().filter_map(|column| column.get(index));
+            for (state, number) in stated.filter_map(|number| Some((keys.license_state.get(index)?, number))) {
                 self.by_license.add(&[state, number], row);
-                if !self.with_license_numbers.contains(jurisdiction) {
-                    self.with_license_numbers.insert(jurisdiction.to_owned());
+                if !self.permits.with_license_numbers.contains(jurisdiction) {
+                    self.permits.with_license_numbers.insert(jurisdiction.to_owned());
                 }
             }
-            if let Some(name) = names.get(index).filter(|_| roles.get(index) == Some("contractor")) {
+            if let Some(name) = keys.name.get(index).filter(|_| keys.role.get(index) == Some("contractor")) {
                 self.contractors.add(name, row)?;
             }
         }
@@ -224,13 +242,12 @@ impl Builder {
     }
 
     fn add_links(&mut self, table: &Table) -> Result<()> {
-        let texts = |name: &str| table.texts(name);
-        let (ids, licenses, methods, evidence) = (texts("permit_id")?, texts("license_id")?, texts("method")?, texts("evidence")?);
-        let seqs = table.int32s("seq")?;
+        let keys = LinkKeys::open(table)?;
         for index in 0..table.rows() {
-            let Some(row) = self.of_part.get(&hash(&[ids.at(index)])).copied() else { continue };
-            if self.evidence.contains(&hash(&[ids.at(index), &seqs.value(index).to_string(), evidence.at(index)])) {
-                self.linked.add(&[licenses.at(index), methods.at(index)], row);
+            let id = keys.permit_id.at(index);
+            let Some(row) = self.of_part.get(&hash(&[id])).copied() else { continue };
+            if self.evidence.contains(&hash(&[id, &keys.seq.value(index).to_string(), keys.evidence.at(index)])) {
+                self.linked.add(&[keys.license_id.at(index), keys.method.at(index)], row);
             }
         }
         Ok(())
@@ -264,14 +281,14 @@ impl Permits {
             made = made.read(reader, [Some(part), contacts.beside(part), links.beside(part)], jurisdiction, start).await?;
         }
         let quarantined = quarantined::ids::<Permit>(reader).await?;
-        crate::release::key_columns::indexed(move || {
-            let mut points = made.points;
-            for (name, code) in made.cities.compared() {
-                for list in made.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
+        indexed(move || {
+            let mut permits = made.permits;
+            for (name, code) in permits.cities.compared() {
+                for list in permits.lists.values_mut().filter(|list| list.city_codes.contains(&code)) {
                     list.cities.insert(city_key(name));
                 }
             }
-            points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
+            permits.points.sort_unstable_by(|a, b| a.lat.total_cmp(&b.lat).then(a.row.cmp(&b.row)));
             Ok(Some(Self {
                 rows,
                 contacts,
@@ -283,23 +300,21 @@ impl Permits {
                 by_license: made.by_license.finish(),
                 linked: made.linked.finish(),
                 contractors: made.contractors.finish()?,
-                types: made.types,
-                work_classes: made.work_classes,
-                property_classes: made.property_classes,
-                statuses: made.statuses,
-                dates: made.dates,
-                values: made.values,
-                cities: made.cities,
-                zips: made.zips,
-                tag_words: made.tag_words,
-                tags: made.tags,
-                points,
-                lists: made.lists,
-                with_license_numbers: made.with_license_numbers,
                 quarantined,
+                ..permits
             }))
         })
         .await
+    }
+
+    /// The bit of a tag.
+    fn tag(&mut self, tag: &str) -> Result<usize> {
+        let known = self.tag_words.iter().position(|known| known == tag);
+        let bit = known.unwrap_or_else(|| {
+            self.tag_words.push(tag.to_owned());
+            self.tag_words.len() - 1
+        });
+        if bit < 32 { Ok(bit) } else { Err(Error::store("more than 32 different tags of permits")) }
     }
 
     /// Ids of permits that were set aside and whose key begins with the number: of a permit with several rows other parts follow.
@@ -360,13 +375,13 @@ impl Builder {
         let (name, mut made) = (jurisdiction.clone(), self);
         let list_day = part.and_then(|part| source_date(reader.manifest(), part)).map(crate::days::since_epoch);
         if let Some(part) = part {
-            made = read_part(reader, part, COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
+            made = read_part(reader, part, Keys::COLUMNS, made, move |made, first, table| made.add(&name, list_day, start + first, table)).await?;
         }
         if let Some(contacts) = contacts {
-            made = read_part(reader, contacts, CONTACT_COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
+            made = read_part(reader, contacts, ContactKeys::COLUMNS, made, move |made, _, table| made.add_contacts(&jurisdiction, table)).await?;
         }
         if let Some(links) = links {
-            made = read_part(reader, links, LINK_COLUMNS, made, |made, _, table| made.add_links(table)).await?;
+            made = read_part(reader, links, LinkKeys::COLUMNS, made, |made, _, table| made.add_links(table)).await?;
         }
         Ok(made)
     }

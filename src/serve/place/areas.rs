@@ -3,7 +3,7 @@
 use arrow::array::{Array, Float64Array, Int64Array};
 use bytes::Bytes;
 
-use crate::json::{Json, Trim};
+use crate::answer::Decimal;
 use crate::place::area_codes::AreaCodes;
 use crate::release::provenance::{Origin, PartOrigins};
 use crate::release::table::{Table, Texts};
@@ -137,17 +137,17 @@ impl PlaceTable {
         (self.latitudes.value(row), self.longitudes.value(row))
     }
 
-    /// Writes the land area as the Gazetteer prints it.
-    pub fn write_land_area_sqmi(&self, json: &mut Json, row: usize) {
-        json.decimal(self.land_areas[row], self.land_area_scale, Trim::Zeros);
+    /// The land area as the Gazetteer prints it.
+    pub fn land_area_sqmi(&self, row: usize) -> Decimal {
+        Decimal { units: i128::from(self.land_areas[row]), scale: self.land_area_scale }
     }
 
-    /// Writes the water area in square miles, to the thousandth as the Gazetteer prints it.
-    pub fn write_water_area_sqmi(&self, json: &mut Json, row: usize) {
+    /// The water area in square miles, to the thousandth as the Gazetteer prints it.
+    pub fn water_area_sqmi(&self, row: usize) -> Decimal {
         // Millionths of a square metre in a square mile.
         const SQUARE_MILE: i128 = 2_589_988_110_336;
         let thousandths = (i128::from(self.water_areas.value(row)) * 1_000_000_000 + SQUARE_MILE / 2) / SQUARE_MILE;
-        json.wide_decimal(thousandths, 3);
+        Decimal { units: thousandths, scale: 3 }
     }
 
     /// Whether a ZCTA has the same primary county in two vintages of the survey.

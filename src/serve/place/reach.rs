@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::json::Json;
 use crate::release::freshness::{Freshness, freshness_of_task};
@@ -17,8 +19,55 @@ const POPULATION: &str = "geo.population";
 /// The states and the District of Columbia, whose sum is the country's.
 const STATES: usize = 51;
 
-/// Decimals of a share: ten thousandths.
+/// Decimals of a share: ten thousandths. That of the whole country is written `1.0`, so that shares are no `Float`.
 const SHARE_STEPS: f64 = 10_000.0;
+
+/// The areas whose records these are, and how many people live there by the Bureau's population estimates, each counted once. Of `tax.state`, the states whose
+/// `coverage` is `full` and whose rates are found by boundaries or counties, or are one for the state: not by names of places alone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Reach<'a> {
+    /// Areas that the dataset reaches, ordered by code.
+    areas: Vec<ReachArea<'a>>,
+    /// People of the areas that have an estimate; null where none has.
+    population: Option<i64>,
+    /// Part of the people of the states and the District of Columbia, as a fraction from 0 to 1; null without a population.
+    population_share: Option<f64>,
+    /// The estimates are of 1 July of this year; null without a population.
+    population_year: Option<i32>,
+    /// How many of the areas are not counted, because the estimates lack them.
+    areas_without_estimate: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReachArea<'a> {
+    /// FIPS code of a state, county or place; a county's and `99990` for what of it is in no place; `us`.
+    geoid: &'a str,
+    /// Name of the area; null if the population estimates lack it.
+    name: Option<&'a str>,
+    /// People who live in the area; null if the population estimates lack it.
+    population: Option<i64>,
+}
+
+/// Whom lists reach by what is known of their layout.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DatasetCoverageReachByLayout")]
+pub struct ReachByLayout {
+    /// Builds whose layout was seen in records of the publisher.
+    seen: ReachOfLists,
+    /// Builds whose layout is known from documentation only.
+    documented: ReachOfLists,
+}
+
+/// How many builds were made, and whom they reach.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReachOfLists {
+    /// Number of builds that are counted.
+    lists: usize,
+    /// People in their areas, each area counted once, as far as the estimates have them; null where they have none.
+    population: Option<i64>,
+    /// Part of the country's people, as a fraction from 0 to 1; null without a population.
+    population_share: Option<f64>,
+}
 
 /// People by FIPS code.
 #[derive(Debug, Default)]
@@ -67,48 +116,51 @@ impl Population {
         areas.iter().copied().filter(|code| !is_inside(code)).map(|code| (code, of_area(code))).collect()
     }
 
-    /// Writes how many people live in areas, and which share of the country's that is.
-    fn write_people(&self, json: &mut Json, counted: &[(&str, Option<i64>)]) -> Option<i64> {
+    /// How many people live in areas, and which share of the country's that is.
+    fn people_of(&self, counted: &[(&str, Option<i64>)]) -> (Option<i64>, Option<f64>) {
         let known: Vec<i64> = counted.iter().filter_map(|(_, people)| *people).collect();
         let people: Option<i64> = (!known.is_empty()).then(|| known.iter().sum());
         let share = people.zip(self.country()).map(|(people, all)| (people as f64 / all as f64 * SHARE_STEPS).round() / SHARE_STEPS);
-        json.key("population").optional_integer(people);
-        json.key("population_share").value(&share);
-        people
+        (people, share)
     }
 
-    /// Writes how many people live in some areas, each counted once, and how many of the areas the estimates lack.
-    pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
+    /// How many people live in some areas, each counted once, and how many of the areas the estimates lack.
+    pub fn reach<'a>(&'a self, areas: &BTreeSet<&'a str>) -> Reach<'a> {
         let counted = self.counted(areas);
-        json.object(|json| {
-            json.key("areas").array(|json| {
-                for (code, people) in &counted {
-                    json.object(|json| {
-                        json.key("geoid").text(code);
-                        json.key("name").optional_text(self.areas.get(*code).map(|(name, _)| name.as_str()));
-                        json.key("population").optional_integer(*people);
-                    });
-                }
-            });
-            let people = self.write_people(json, &counted);
-            json.key("population_year").value(&people.and(self.year));
-            json.key("areas_without_estimate").count(counted.iter().filter(|(_, people)| people.is_none()).count() as u64);
-        });
+        let (population, population_share) = self.people_of(&counted);
+        let area = |(geoid, population): &(&'a str, Option<i64>)| {
+            let name = self.areas.get(*geoid).map(|(name, _)| name.as_str());
+            ReachArea { geoid, name, population: *population }
+        };
+        Reach {
+            areas: counted.iter().map(area).collect(),
+            population,
+            population_share,
+            population_year: population.and(self.year),
+            areas_without_estimate: counted.iter().filter(|(_, people)| people.is_none()).count(),
+        }
     }
 
-    /// Writes how many builds were made from layouts that somebody has seen in the publisher's records, and how many from documentation alone, each with the
+    /// Writes how many people live in some areas.
+    pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
+        json.value(&self.reach(areas));
+    }
+
+    /// How many builds were made from layouts that somebody has seen in the publisher's records, and how many from documentation alone, each with the
     /// people whom they reach. Builds of earlier versions, which do not say, were made from files.
+    pub fn reach_by_layout(&self, tasks: &[&TaskEntry]) -> ReachByLayout {
+        let of = |are_documented: bool| {
+            let of_it: Vec<&TaskEntry> = tasks.iter().copied().filter(|task| task.is_of_documented_layout() == are_documented).collect();
+            let (population, population_share) = self.people_of(&self.counted(&areas(of_it.iter().copied())));
+            ReachOfLists { lists: of_it.len(), population, population_share }
+        };
+        let [seen, documented] = [false, true].map(of);
+        ReachByLayout { seen, documented }
+    }
+
+    /// Writes how many builds were made from layouts that were seen, and how many from documentation alone.
     pub fn write_by_layout(&self, json: &mut Json, tasks: &[&TaskEntry]) {
-        json.object(|json| {
-            for (name, are_documented) in [("seen", false), ("documented", true)] {
-                let is_of_it = |task: &&TaskEntry| task.is_of_documented_layout() == are_documented;
-                let of_it: Vec<&TaskEntry> = tasks.iter().copied().filter(is_of_it).collect();
-                json.key(name).object(|json| {
-                    json.key("lists").count(of_it.len() as u64);
-                    self.write_people(json, &self.counted(&areas(of_it.iter().copied())));
-                });
-            }
-        });
+        json.value(&self.reach_by_layout(tasks));
     }
 }
 
@@ -141,9 +193,14 @@ impl<'a> Reaches<'a> {
         self.tasks(partition).map(of_build).max().unwrap_or(Freshness::Expired)
     }
 
-    /// Writes whom the records of a partition reach, which is given by columns and their values.
+    /// Whom the records of a partition reach, which is given by columns and their values.
+    pub fn reach(&self, partition: &[(&str, &str)]) -> Reach<'a> {
+        Population::of(self.release).reach(&areas(self.tasks(partition).map(|(_, task)| task)))
+    }
+
+    /// Writes whom the records of a partition reach.
     pub fn write(&self, json: &mut Json, partition: &[(&str, &str)]) {
-        Population::of(self.release).write(json, &areas(self.tasks(partition).map(|(_, task)| task)));
+        json.value(&self.reach(partition));
     }
 }
 

@@ -76,16 +76,15 @@ impl FreshnessCache {
     }
 }
 
-/// What there is to see to of a published dataset, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What needs attention, worst first: `not_updated` if the last run could not update a part, `late` if an edition is late by its publisher's calendar, `expired` or `stale` by `freshness`, `findings` if a source needs attention (`findings`), otherwise `fresh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DatasetCoverageState")]
 pub enum DatasetState {
-    /// The last run could not update one of its builds.
     NotUpdated,
-    /// An edition is late by its publisher's calendar.
     Late,
     Expired,
     Stale,
-    /// A source of it needs attention.
     Findings,
     Fresh,
 }

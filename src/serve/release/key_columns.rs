@@ -1,8 +1,9 @@
 //! Reads key columns of whole datasets while a release is loaded: part after part and in pieces of each, so that memory beyond the index stays bounded.
 
-use arrow::array::{Array, Date32Array};
+use arrow::array::{Array, ArrowPrimitiveType, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, Int64Array, PrimitiveArray};
 use tokio::sync::mpsc;
 
+use crate::release::dictionary::DictionaryColumn;
 use crate::release::part_reader::PartReader;
 use crate::release::table::{Table, TextLists, Texts};
 use pubdata_core::error::{Error, Result};
@@ -93,19 +94,51 @@ pub trait KeyColumn: Sized {
     fn open(table: &Table, name: &str) -> Result<Self>;
 }
 
-impl KeyColumn for Texts {
-    fn open(table: &Table, name: &str) -> Result<Self> {
-        table.texts(name)
+macro_rules! key_column_types {
+    ($($type:ty: $open:ident,)*) => {
+        $(impl KeyColumn for $type {
+            fn open(table: &Table, name: &str) -> Result<Self> {
+                table.$open(name)
+            }
+        })*
+    };
+}
+
+key_column_types! {
+    Texts: texts,
+    TextLists: text_lists,
+    DictionaryColumn: words,
+    BooleanArray: flags,
+    Date32Array: dates,
+    Decimal128Array: decimals,
+    Float64Array: floats,
+    Int32Array: int32s,
+    Int64Array: int64s,
+}
+
+/// Flags that older releases do not have: true in all of their rows.
+#[derive(Debug)]
+pub struct AddedFlags(BooleanArray);
+
+impl AddedFlags {
+    pub fn value(&self, row: usize) -> bool {
+        self.0.value(row)
     }
 }
 
-impl KeyColumn for TextLists {
+impl KeyColumn for AddedFlags {
     fn open(table: &Table, name: &str) -> Result<Self> {
-        table.text_lists(name)
+        table.added_flags(name).map(Self)
     }
+}
+
+/// The cell of a row; none of one that is null.
+pub fn cell<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
 }
 
 /// A date column, as days since 1970-01-01.
+#[derive(Debug)]
 pub struct Days(Date32Array);
 
 impl Days {
@@ -121,33 +154,24 @@ impl KeyColumn for Days {
     }
 }
 
-/// Declares a struct of the columns that an index is made of: each field is the column of its name.
+/// Declares a struct of the columns that an index is made of: each field is the column of its name; `column "?": type` is one that older releases do not have.
 macro_rules! key_columns {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($column:ident: $type:ty,)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$of_column:meta])* $column_vis:vis $column:ident $($mark:literal)?: $type:ty,)* }) => {
         $(#[$meta])*
         $vis struct $name {
-            $($column: $type,)*
+            $($(#[$of_column])* $column_vis $column: $type,)*
         }
 
         impl $name {
-            const COLUMNS: &'static [&'static str] = &[$(stringify!($column)),*];
+            const COLUMNS: &'static [&'static str] = &[$($crate::release::places::of_field(concat!(stringify!($column) $(, $mark)?))),*];
 
             fn open(table: &$crate::release::table::Table) -> pubdata_core::error::Result<Self> {
-                Ok(Self { $($column: $crate::release::key_columns::KeyColumn::open(table, stringify!($column))?,)* })
+                Ok(Self { $($column: $crate::release::key_columns::KeyColumn::open(table, $crate::release::places::of_field(stringify!($column)))?,)* })
             }
         }
     };
 }
 pub(crate) use key_columns;
-
-/// A date column, as days since 1970-01-01.
-///
-/// # Errors
-/// `Store`, when the column has another type.
-pub fn days(table: &Table, name: &str) -> Result<impl Fn(usize) -> i32> {
-    let dates = table.dates(name)?;
-    Ok(move |row: usize| if dates.is_null(row) { NO_DAY } else { dates.value(row) })
-}
 
 /// Does what takes the processor for long without stopping those who are answered.
 ///

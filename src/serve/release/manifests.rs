@@ -4,6 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::Instant;
 use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Manifest, Releases};
@@ -50,7 +54,27 @@ pub struct Sums {
     pub size_bytes: u64,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub struct ReleaseName<'a> {
+    /// Identifier of the release.
+    #[schemars(extend("pattern" = "^r[0-9a-f]{20}$"))]
+    release_id: &'a str,
+    /// Time at which the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: Instant<'a>,
+}
+
+impl<'a> ReleaseName<'a> {
+    pub fn of(manifest: &'a Manifest) -> Self {
+        Self { release_id: manifest.release_id.as_str(), published_at: Instant(&manifest.published_at) }
+    }
+}
+
 impl Summary {
+    pub fn name(&self) -> ReleaseName<'_> {
+        ReleaseName { release_id: self.release_id.as_str(), published_at: Instant(&self.published_at) }
+    }
+
     pub fn of(manifest: &Manifest) -> Self {
         let mut datasets: BTreeMap<String, Sums> = BTreeMap::new();
         for (dataset_id, dataset) in &manifest.datasets {

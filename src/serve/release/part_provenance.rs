@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::json::Json;
 use crate::release::dictionary::DictionaryColumn;
-use crate::release::provenance::{Origin, ProvenanceWriter, origin};
+use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::release::row_sources::RowSources;
 use crate::release::table::{Table, Texts};
 use pubdata_core::error::Result;
@@ -34,14 +33,9 @@ impl PartProvenance {
         Ok(Self { dataset_id, part: part.clone(), row_sources, record_ids: table.texts("record_id")?, statuses: table.words("validation_status")? })
     }
 
-    /// Writes the provenance object of a row.
-    pub fn write(&self, json: &mut Json, manifest: &Manifest, row: usize) {
-        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).write(json, &self.row_sources, row, self.statuses.at(row), self.record_ids.at(row));
-    }
-
-    /// What a row comes from.
-    pub fn origin(&self, manifest: &Manifest, row: usize) -> Origin {
-        origin(manifest, self.dataset_id, self.source(manifest, row))
+    /// The provenance of a row.
+    pub fn of<'r>(&'r self, manifest: &'r Manifest, row: usize) -> Provenance<'r> {
+        ProvenanceWriter::new(manifest, self.dataset_id, &self.part).of(&self.row_sources, row, self.statuses.at(row), self.record_ids.at(row))
     }
 
     pub fn validation_status(&self, row: usize) -> &str {

@@ -53,8 +53,16 @@ pub const fn plain(column: &str) -> &str {
     }
 }
 
+/// The column of a struct's field, which has another spelling where the column's name is a word of Rust.
+pub const fn of_field(field: &str) -> &str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
+}
+
 /// As `==`, which the compiler cannot evaluate.
-const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+pub const fn is_equal(a: &[u8], b: &[u8]) -> bool {
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;

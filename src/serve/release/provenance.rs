@@ -1,16 +1,17 @@
 //! Writes the provenance object of a record: dataset and its version, source and its file, verdict, record id.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::Json;
 use crate::release::row_sources::{RowSource, RowSources};
 use crate::release::table::read_pointers;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::Snapshot;
-use pubdata_store::{DatasetEntry, Manifest, Part};
+use pubdata_store::{Manifest, Part};
 
 /// Which dataset and publisher's file records come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +23,11 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Writes the provenance object of one record.
-    pub fn write(&self, json: &mut Json, validation_status: &str, record_id: &str) {
+    /// The provenance of one record.
+    pub fn provenance<'a>(&'a self, validation_status: &'a str, record_id: impl Into<Cow<'a, str>>) -> Provenance<'a> {
         let snapshot = self.snapshot.as_ref();
         let source_id = snapshot.map_or("", |snapshot| snapshot.source_id.as_str());
-        json.value(&Provenance::new((&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id));
+        Provenance::new((&self.dataset_id, &self.schema_version), (source_id, snapshot), validation_status, record_id)
     }
 }
 
@@ -51,7 +52,7 @@ pub struct Provenance<'a> {
     #[schemars(title = "ValidationStatus", extend("enum" = ["passed", "passed_with_warnings"]))]
     validation_status: &'a str,
     /// Identifier of the record, for `/v1/provenance/{record_id}`.
-    record_id: &'a str,
+    record_id: Cow<'a, str>,
 }
 
 impl<'a> Provenance<'a> {
@@ -59,7 +60,7 @@ impl<'a> Provenance<'a> {
         (dataset_id, schema_version): (&'a str, &'a str),
         (source_id, snapshot): (&'a str, Option<&'a Snapshot>),
         validation_status: &'a str,
-        record_id: &'a str,
+        record_id: impl Into<Cow<'a, str>>,
     ) -> Self {
         Self {
             dataset_id,
@@ -70,7 +71,7 @@ impl<'a> Provenance<'a> {
             source_mirror: snapshot.and_then(|snapshot| snapshot.mirror.as_deref()),
             schema_version,
             validation_status,
-            record_id,
+            record_id: record_id.into(),
         }
     }
 }
@@ -138,8 +139,12 @@ pub fn first_sources(part: &Part, bytes: Bytes, rows: &[usize]) -> Result<Vec<Op
 
 /// The origin of a dataset's records that come from `snapshot`.
 pub fn origin(manifest: &Manifest, dataset_id: &str, snapshot: Option<&Snapshot>) -> Origin {
-    let schema_version = manifest.datasets.get(dataset_id).map(|dataset| dataset.schema_version.clone()).unwrap_or_default();
-    Origin { dataset_id: dataset_id.to_owned(), schema_version, snapshot: snapshot.cloned() }
+    Origin { dataset_id: dataset_id.to_owned(), schema_version: schema_version(manifest, dataset_id).to_owned(), snapshot: snapshot.cloned() }
+}
+
+/// The version of a dataset's contract that its records follow.
+pub fn schema_version<'a>(manifest: &'a Manifest, dataset_id: &str) -> &'a str {
+    manifest.datasets.get(dataset_id).map(|dataset| dataset.schema_version.as_str()).unwrap_or_default()
 }
 
 /// Writes provenance objects of one part's rows in one release.
@@ -151,8 +156,11 @@ pub struct ProvenanceWriter<'a> {
 
 impl<'a> ProvenanceWriter<'a> {
     pub fn new(manifest: &'a Manifest, dataset_id: &'a str, part: &Part) -> Self {
-        let schema_version = manifest.datasets.get(dataset_id).map(|dataset: &DatasetEntry| dataset.schema_version.as_str()).unwrap_or_default();
-        Self { dataset_id, schema_version, inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default() }
+        Self {
+            dataset_id,
+            schema_version: schema_version(manifest, dataset_id),
+            inputs: manifest.tasks.get(&part.task_id).map(|task| task.inputs.as_slice()).unwrap_or_default(),
+        }
     }
 
     /// For a dataset all parts of which are of one build.
@@ -172,13 +180,8 @@ impl<'a> ProvenanceWriter<'a> {
         self.inputs.iter().find(|input| input.source_id == head.source_id && input.sha256 == head.digest)
     }
 
-    /// Writes the provenance object of a row.
-    pub fn write(&self, json: &mut Json, row_sources: &RowSources, row: usize, validation_status: &str, record_id: &str) {
-        json.value(&self.of(row_sources, row, validation_status, record_id));
-    }
-
     /// The provenance of a row.
-    pub fn of<'r>(&self, row_sources: &'r RowSources, row: usize, validation_status: &'r str, record_id: &'r str) -> Provenance<'r>
+    pub fn of<'r>(&self, row_sources: &'r RowSources, row: usize, validation_status: &'r str, record_id: impl Into<Cow<'r, str>>) -> Provenance<'r>
     where
         'a: 'r,
     {

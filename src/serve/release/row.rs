@@ -2,6 +2,7 @@
 //! schema with the descriptions and values of the contract.
 
 use crate::answer::{Date, Decimal, Float};
+use crate::release::places::{is_equal, plain};
 use crate::release::row_cells::{Cell, Texts};
 use crate::release::rows::{Dataset, Record};
 
@@ -18,11 +19,17 @@ pub struct Columns {
 impl Columns {
     pub const NONE: Self = Self { names: [""; MOST], count: 0 };
 
-    /// Adds the column of a field, or those of the struct that the field is.
+    /// Adds the column of a field, or those of the struct that the field is; none twice.
     pub const fn with(mut self, name: &'static str, nested: Option<&Self>) -> Self {
         let Some(nested) = nested else {
-            self.names[self.count] = name;
-            self.count += 1;
+            let mut place = 0;
+            while place < self.count && !is_equal(plain(self.names[place]).as_bytes(), plain(name).as_bytes()) {
+                place += 1;
+            }
+            if place == self.count {
+                self.names[place] = name;
+                self.count += 1;
+            }
             return self;
         };
         let mut next = 0;
@@ -91,20 +98,25 @@ cells! {
 }
 
 /// Declares a struct of columns of a row: `struct License<'a> of Dataset { column: type, … }`. A field is the column of its name, another struct of the row, or
-/// the value behind its `=`, which the row does not have. `serde` attributes say what answers call it; its description is the contract's unless it has one.
+/// the value behind its `=`, which the row does not have; `column "?": type` is one that older releases do not have. `serde` attributes say what answers call it;
+/// its description is the contract's unless it has one.
 macro_rules! row {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident<$life:lifetime> of $dataset:ty {
-            $($(#[$attribute:meta])* $field:ident: $type:ty $(= $value:expr)?,)*
+            $($(#[$attribute:meta])* $field:ident $($mark:literal)?: $type:ty $(= $value:expr)?,)*
         }
     ) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+        $(#[$meta])*
         $vis struct $name<$life> {
             $(
                 $(#[$attribute])*
-                #[schemars(extend("$field" = format!("{}/{}", <$dataset as $crate::release::rows::Dataset>::ID, stringify!($field))))]
+                #[schemars(extend("$field" = format!(
+                    "{}/{}",
+                    <$dataset as $crate::release::rows::Dataset>::ID,
+                    $crate::release::places::of_field(stringify!($field))
+                )))]
                 pub $field: $type,
             )*
         }
@@ -113,7 +125,7 @@ macro_rules! row {
             /// The columns that it is read from.
             pub const COLUMNS: &'static $crate::release::row::Columns = &{
                 let columns = $crate::release::row::Columns::NONE;
-                $(let columns = $crate::release::row::row!(@with columns, $life, $dataset, $field, $type $(, $value)?);)*
+                $(let columns = $crate::release::row::row!(@with columns, $life, $dataset, concat!(stringify!($field) $(, $mark)?), $type $(, $value)?);)*
                 columns
             };
 
@@ -147,9 +159,9 @@ macro_rules! row {
             }
         }
     };
-    (@with $columns:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty, $value:expr) => { $columns };
-    (@with $columns:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
-        $columns.with(stringify!($field), <$type as $crate::release::row::Field<$life, $dataset>>::NESTED)
+    (@with $columns:ident, $life:lifetime, $dataset:ty, $name:expr, $type:ty, $value:expr) => { $columns };
+    (@with $columns:ident, $life:lifetime, $dataset:ty, $name:expr, $type:ty) => {
+        $columns.with($crate::release::places::of_field($name), <$type as $crate::release::row::Field<$life, $dataset>>::NESTED)
     };
     (@read $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty, $value:expr) => { $value };
     (@read $record:ident, $life:lifetime, $dataset:ty, $field:ident, $type:ty) => {
@@ -163,7 +175,7 @@ macro_rules! row {
         const {
             match <$type as $crate::release::row::Field<$life, $dataset>>::NESTED {
                 Some(_) => 0,
-                None => $crate::release::rows::place::<$dataset>(stringify!($field)),
+                None => $crate::release::rows::place::<$dataset>($crate::release::places::of_field(stringify!($field))),
             }
         }
     };

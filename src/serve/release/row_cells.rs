@@ -225,11 +225,6 @@ impl RowCells {
         self.rows.get_array_memory_size() + size_of::<Kind>() * self.kinds.capacity()
     }
 
-    /// What the cells of a column are.
-    pub fn kind(&self, column: usize) -> Kind {
-        self.kinds[column]
-    }
-
     /// The cell of a row and column; none of one that is null.
     pub fn cell(&self, row: usize, column: usize) -> Option<Cell<'_>> {
         let (width, rest) = self.rows.value(row).split_first()?;

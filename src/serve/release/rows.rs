@@ -11,13 +11,12 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
 
-use crate::json::Json;
 use crate::release::loaded::Opening;
 use crate::release::part_cache::CachedPart;
 use crate::release::part_reader::PartReader;
 use crate::release::places::Places;
 use crate::release::provenance::{Provenance, ProvenanceWriter};
-use crate::release::row_cells::{Cell, Kind, RowCells};
+use crate::release::row_cells::{Cell, RowCells};
 use crate::release::row_sources::RowSources;
 use crate::release::table::Table;
 use pubdata_core::error::{Error, Result, ResultExt};
@@ -130,6 +129,13 @@ pub struct Record<'a, D> {
     row: usize,
 }
 
+impl<'a, D: Dataset> Record<'a, D> {
+    /// The row of a key that no other row of the part has.
+    pub fn find(rows: &Arc<Rows<D>>, part: &'a Part, key: &str) -> Option<Self> {
+        rows.rows_of(key).next().map(|row| Self { rows: rows.clone(), part, row })
+    }
+}
+
 impl<D: Dataset> Record<'_, D> {
     /// The part that holds the row.
     pub fn part(&self) -> &Part {
@@ -185,6 +191,20 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
+    pub fn long_integer(&self, name: &str) -> Option<i64> {
+        match self.cell(name)? {
+            Cell::LongInteger(integer) => Some(integer),
+            _ => None,
+        }
+    }
+
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.cell(name)? {
+            Cell::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
     pub fn float(&self, name: &str) -> Option<f64> {
         match self.cell(name)? {
             Cell::Float(float) => Some(float),
@@ -192,52 +212,10 @@ impl<D: Dataset> Record<'_, D> {
         }
     }
 
-    /// Writes a member of the column's own name.
-    pub fn member(&self, json: &mut Json, name: &str) {
-        self.member_as(json, name, name);
-    }
-
-    /// Writes members of the columns' own names.
-    pub fn members(&self, json: &mut Json, names: &[&str]) {
-        names.iter().for_each(|name| self.member(json, name));
-    }
-
-    /// Writes a column's value under another name.
-    pub fn member_as(&self, json: &mut Json, key: &str, name: &str) {
-        json.key(key);
-        let (cells, place) = (&self.rows.cells, Rows::<D>::place(name));
-        match cells.cell(self.row, place) {
-            Some(Cell::Text(text)) => json.text(text),
-            Some(Cell::Texts(texts)) => json.texts(texts),
-            Some(Cell::Day(day)) => json.day(day),
-            Some(Cell::Decimal(unscaled, scale)) => json.wide_decimal(unscaled, scale),
-            Some(Cell::Flag(flag)) => json.flag(flag),
-            Some(Cell::Float(float)) => json.float(float),
-            Some(Cell::Integer(integer)) => json.integer(i64::from(integer)),
-            Some(Cell::LongInteger(integer)) => json.integer(integer),
-            None if cells.kind(place) == Kind::Texts => json.texts([]),
-            None => json.null(),
-        }
-    }
-
-    /// Writes an object of some columns under other names; null when all of them are.
-    pub fn object_or_null(&self, json: &mut Json, key: &str, members: &[(&str, &str)]) {
-        json.key(key);
-        if members.iter().all(|(_, name)| self.cell(name).is_none()) {
-            return json.null();
-        }
-        json.object(|json| members.iter().for_each(|(key, name)| self.member_as(json, key, name)));
-    }
-
     /// The provenance of the row.
     pub fn origin<'r>(&'r self, manifest: &'r Manifest) -> Provenance<'r> {
         let provenance = ProvenanceWriter::new(manifest, D::ID, self.part);
         provenance.of(&self.rows.row_sources, self.row, self.at("validation_status"), self.at("record_id"))
-    }
-
-    /// Writes the member `provenance`.
-    pub fn provenance(&self, json: &mut Json, manifest: &Manifest) {
-        json.key("provenance").value(&self.origin(manifest));
     }
 }
 

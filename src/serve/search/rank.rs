@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Decimal;
-use crate::json::Json;
 use crate::search::row_hit::RowHit;
 
 /// What it is worth that a row is active, in ten-thousandths.
@@ -36,11 +35,6 @@ impl Ranked {
     /// How the name fits.
     pub fn label(&self) -> &'static str {
         self.label
-    }
-
-    /// Writes the member `match`.
-    pub fn write(&self, json: &mut Json) {
-        json.key("match").value(&self.shown());
     }
 
     /// How it fits.

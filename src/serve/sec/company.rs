@@ -1,5 +1,8 @@
 //! Finds the registrant that a request names. One of whom only figures are published counts too, without a name.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::http::endpoint::Call;
 use crate::http::parameters::TextForm;
 use crate::http::problem::not_published;
@@ -23,6 +26,22 @@ pub struct Company<'a> {
     pub row: Option<usize>,
 }
 
+// Who a registrant is, as answers begin.
+#[derive(Serialize, JsonSchema)]
+pub struct CompanyName<'a> {
+    /// Ten digits, with leading zeros.
+    #[schemars(extend("$field" = "sec.registrant/cik"))]
+    cik: String,
+    /// Conformed name of the registrant; null if it is not published.
+    name: Option<&'a str>,
+}
+
+impl<'a> CompanyName<'a> {
+    pub fn of(cik: Cik, name: Option<&'a str>) -> Self {
+        Self { cik: cik.to_string(), name }
+    }
+}
+
 /// Reads a CIK, with or without leading zeros.
 ///
 /// # Errors
@@ -33,6 +52,11 @@ pub fn cik_of(text: &str, field: &str) -> Result<Cik> {
 }
 
 impl<'a> Company<'a> {
+    /// As answers begin.
+    pub fn shown(&self) -> CompanyName<'a> {
+        CompanyName::of(self.cik, self.name)
+    }
+
     /// Finds the registrant of the path's `{cik}`.
     ///
     /// # Errors

@@ -3,13 +3,14 @@
 use super::periods::fiscal_years;
 use super::periods::known_at;
 use super::tables::REGISTRANTS;
-use super::units::unit_of;
+use super::units::{AskedMetric, unit_of};
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
-use arrow::array::Array;
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -19,10 +20,13 @@ use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
-use crate::release::provenance::ProvenanceWriter;
-use crate::sec::company::{CIK, Company, TICKER, cik_of};
-use crate::sec::figure::{AbsentFigure, Figure, NOT_IN_SPAN, Series, Source, Wanted, reason_of_period};
+use crate::release::key_columns::cell;
+use crate::release::provenance::Provenance;
+use crate::sec::company::{CIK, Company, CompanyName, TICKER, cik_of};
+use crate::sec::figure::{Figure, NOT_IN_SPAN, Series, Wanted, reason_of_period};
+use crate::sec::financial_value::{PeriodFigure, Source};
 use crate::sec::financials::{describe, read};
+use crate::sec::owners::Owned;
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
@@ -37,7 +41,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("FinancialComparison"),
+    data: Data::of::<FinancialComparison<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -67,10 +71,53 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
+#[derive(Serialize, JsonSchema)]
+struct FinancialComparison<'a> {
+    #[serde(flatten)]
+    asked: AskedMetric<'a>,
+    /// Day from the request: only reports filed by then count. Null if the request has none.
+    known_at: Option<&'a str>,
+    /// The compared companies, in the order of the request.
+    companies: Vec<ComparedCompany<'a>>,
+    /// By fiscal year and period.
+    periods: Vec<ComparedPeriod<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FinancialComparisonCompany")]
+struct ComparedCompany<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    /// Why the company has no value at all in the answer; null if it has one.
+    null_reason: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FinancialComparisonPeriod")]
+struct ComparedPeriod<'a> {
+    /// The companies' own fiscal year: a label; each value carries its dates.
+    fiscal_year: i32,
+    /// Fiscal period: `FY` or a quarter such as `Q2`.
+    fiscal_period: &'a str,
+    /// One for each company, in the order of the request.
+    values: Vec<ComparedValue<'a>>,
+}
+
+/// Without a value, the members that describe its report are null.
+#[derive(Serialize, JsonSchema)]
+struct ComparedValue<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    #[serde(flatten)]
+    figure: PeriodFigure<'a>,
+    /// Record of the figure in `sec.financial_value`; null without a value.
+    provenance: Option<Provenance<'a>>,
+}
+
 /// One registrant of a comparison.
 struct Side<'a> {
     company: Company<'a>,
-    bucket: Option<Bucket<'a, ValueTable>>,
+    bucket: Option<Bucket<'a, Owned<ValueTable>>>,
     series: Series,
     /// Figures by fiscal period; several where a quarter has a figure of its own and one from the year's first day.
     by_period: BTreeMap<Period, Vec<Figure>>,
@@ -92,34 +139,31 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     periods.sort();
     periods.dedup();
     let unit = unit_of(call.contracts(), metric);
+    let sources: Vec<Option<Source<'_>>> = sides.iter().map(|side| side.source(call)).collect();
     let mut is_mixed = false;
     let mut starts: Vec<Option<i32>> = Vec::new();
-    json.object(|json| {
-        json.key("metric").text(metric);
-        json.key("unit").text(unit);
-        json.key("period_type").text(period);
-        json.key("span").optional_text(call.query.get("span"));
-        json.key("known_at").optional_text(call.query.get("known_at"));
-        json.key("companies").array(|json| sides.iter().for_each(|side| side.write_company(json)));
-        json.key("periods").array(|json| {
-            for period in periods {
-                let chosen = line_up(&sides, period, span);
-                starts.extend(sides.iter().zip(&chosen).filter_map(|(side, figure)| side.period_start((*figure)?)));
-                let spans: Vec<bool> = sides.iter().zip(&chosen).filter_map(|(side, figure)| Some(side.is_ytd((*figure)?))).collect();
-                is_mixed |= spans.windows(2).any(|pair| pair[0] != pair[1]);
-                json.object(|json| {
-                    json.key("fiscal_year").integer(i64::from(period.0));
-                    json.key("fiscal_period").text(&period.1);
-                    json.key("values").array(|json| {
-                        sides.iter().zip(chosen).for_each(|(side, figure)| {
-                            let null_reason = side.reason(metric, wanted, period);
-                            let absent = AbsentFigure { metric, unit, fiscal_year: period.0, fiscal_period: &period.1, null_reason };
-                            side.write_value(call, json, figure, absent);
-                        });
-                    });
-                });
-            }
-        });
+    let mut shown = Vec::with_capacity(periods.len());
+    for period in periods {
+        let chosen = line_up(&sides, period, span);
+        starts.extend(sides.iter().zip(&chosen).filter_map(|(side, figure)| side.period_start((*figure)?)));
+        let spans: Vec<bool> = sides.iter().zip(&chosen).filter_map(|(side, figure)| Some(side.is_ytd((*figure)?))).collect();
+        is_mixed |= spans.windows(2).any(|pair| pair[0] != pair[1]);
+        let (fiscal_year, fiscal_period) = (period.0, period.1.as_str());
+        let mut values = Vec::with_capacity(sides.len());
+        for ((side, source), figure) in sides.iter().zip(&sources).zip(chosen) {
+            let (figure, provenance) = match source.as_ref().zip(figure) {
+                Some((source, figure)) => (source.figure(figure), Some(source.provenance(figure))),
+                None => (PeriodFigure::absent((metric, unit), (fiscal_year, fiscal_period), side.reason(metric, wanted, period)), None),
+            };
+            values.push(ComparedValue { company: side.company.shown(), figure, provenance });
+        }
+        shown.push(ComparedPeriod { fiscal_year, fiscal_period, values });
+    }
+    json.value(&FinancialComparison {
+        asked: AskedMetric::of(call, metric, period),
+        known_at: call.query.get("known_at"),
+        companies: sides.iter().map(Side::shown).collect(),
+        periods: shown,
     });
     let mut meta = describe(call, period);
     add_instant_notice(&mut meta, starts.into_iter());
@@ -175,15 +219,15 @@ impl<'a> Side<'a> {
         for figure in bucket.iter().flat_map(|_| &series.figures) {
             let Some(table) = bucket.as_ref().map(|bucket| &bucket.table) else { continue };
             let row = figure.latest();
-            if let Some(fiscal_period) = table.fiscal_periods.get(row).filter(|_| !table.fiscal_years.is_null(row)) {
-                by_period.entry((table.fiscal_years.value(row), fiscal_period.to_owned())).or_default().push(figure.clone());
+            if let Some((fiscal_year, fiscal_period)) = cell(&table.fiscal_year, row).zip(table.fiscal_period.get(row)) {
+                by_period.entry((fiscal_year, fiscal_period.to_owned())).or_default().push(figure.clone());
             }
         }
         Ok(Self { company, bucket, series, by_period })
     }
 
     fn is_ytd(&self, figure: &Figure) -> bool {
-        self.bucket.as_ref().is_some_and(|bucket| bucket.table.ytd.value(figure.latest()))
+        self.bucket.as_ref().is_some_and(|bucket| bucket.table.is_ytd.value(figure.latest()))
     }
 
     /// First day of a figure's period; none of none for a balance.
@@ -198,12 +242,13 @@ impl<'a> Side<'a> {
         self.by_period.get(period)?.iter().rfind(|figure| figure.has_span(table, span))
     }
 
-    fn write_company(&self, json: &mut Json) {
-        json.object(|json| {
-            json.key("cik").text(&self.company.cik.to_string());
-            json.key("name").optional_text(self.company.name);
-            json.key("null_reason").optional_text(self.series.null_reason.as_deref().filter(|_| self.by_period.is_empty()));
-        });
+    fn source<'b>(&'b self, call: &'b Call<'_>) -> Option<Source<'b>> {
+        self.bucket.as_ref().map(|bucket| Source::of(call, self.company.cik, bucket))
+    }
+
+    fn shown(&self) -> ComparedCompany<'_> {
+        let null_reason = self.series.null_reason.as_deref().filter(|_| self.by_period.is_empty());
+        ComparedCompany { company: self.company.shown(), null_reason }
     }
 
     /// Why the registrant has no figure of a period.
@@ -215,25 +260,6 @@ impl<'a> Side<'a> {
         }
         let of_series = if self.by_period.is_empty() { self.series.null_reason.as_deref() } else { None };
         of_period.or(of_series).unwrap_or(NO_PERIOD)
-    }
-
-    fn write_value(&self, call: &Call<'_>, json: &mut Json, figure: Option<&Figure>, absent: AbsentFigure<'_>) {
-        json.object(|json| {
-            json.key("cik").text(&self.company.cik.to_string());
-            json.key("name").optional_text(self.company.name);
-            match figure.zip(self.bucket.as_ref()) {
-                Some((figure, bucket)) => {
-                    let provenance = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
-                    let has_history = false;
-                    figure.write(
-                        json,
-                        &Source { cik: self.company.cik, table: &bucket.table, provenance: &provenance, links: &SecTables::of(call.release).links },
-                        has_history,
-                    );
-                }
-                None => absent.write(json),
-            }
-        });
     }
 }
 

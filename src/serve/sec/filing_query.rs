@@ -52,11 +52,11 @@ impl<'a> Filter<'a> {
     }
 
     pub fn takes(&self, table: &FilingTable, row: usize) -> bool {
-        self.filed.has(Some(table.filed_dates.value(row)))
-            && (self.forms.is_empty() || self.forms.iter().any(|form| form == table.forms.at(row)))
+        self.filed.has(Some(table.filed_date.value(row)))
+            && (self.forms.is_empty() || self.forms.iter().any(|form| form == table.form.at(row)))
             && self.period.has(table.period_of_report(row))
             && (self.items.is_empty() || table.items.at(row).any(|item| self.items.contains(&item)))
-            && self.accession_number.is_none_or(|accession_number| accession_number == table.accession_numbers.at(row))
+            && self.accession_number.is_none_or(|accession_number| accession_number == table.accession_number.at(row))
     }
 
     /// Names a filter that only rows of known registrants can be asked for.

@@ -1,82 +1,179 @@
-//! Writes a filing: as a periodic report of one registrant, and as an item of a search.
+//! A filing as answers show it: as a periodic report of one registrant, and as an item of a search.
 
 use arrow::array::{Array, BooleanArray};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::filing_table::FilingTable;
 use super::filings::Rows;
 use super::forms::description_of;
 use super::links::FilingKey;
-use super::party::{PartyFields, write_entity};
+use super::owners::Owned;
+use super::party::Party;
 use super::registrants::Registrants;
-use super::tables::SecTables;
+use super::tables::{FILINGS, SecTables};
+use crate::answer::Date;
 use crate::http::endpoint::Call;
-use crate::json::Json;
-use crate::release::provenance::ProvenanceWriter;
+use crate::release::key_columns::cell;
+use crate::release::provenance::{Provenance, ProvenanceWriter};
 use pubdata_core::ids::Cik;
 
-pub struct Writer<'a> {
-    pub call: &'a Call<'a>,
-    pub provenance: ProvenanceWriter<'a>,
+/// A periodic report of a registrant.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ReportsFiling")]
+pub struct PeriodicReport<'a> {
+    #[schemars(extend("$field" = "sec.filing/accession_number"))]
+    accession_number: &'a str,
+    #[schemars(extend("$field" = "sec.filing/form"))]
+    form: &'a str,
+    #[serde(flatten)]
+    days: Days<'a>,
+    #[schemars(extend("$field" = "sec.filing/file_number"))]
+    file_number: Option<&'a str>,
+    #[schemars(extend("$field" = "sec.filing/film_number"))]
+    film_number: Option<&'a str>,
+    /// URL of the filing's main document at the SEC; null if it is not known.
+    primary_document_url: Option<String>,
+    /// Filing's index page at the regulator.
+    evidence_url: Option<String>,
+    #[serde(flatten)]
+    submission: Submission<'a>,
 }
 
-impl Writer<'_> {
-    /// Writes the members of a periodic report.
-    pub fn write_report(&self, json: &mut Json, rows: &Rows) {
-        let Some((cik, table, row)) = rows.first().map(|(cik, table, row)| (*cik, table, *row)) else { return };
-        json.key("accession_number").text(table.accession_numbers.at(row));
-        json.key("form").text(table.forms.at(row));
-        write_dates(json, table, row);
-        json.key("file_number").optional_text(table.file_numbers.get(row));
-        json.key("film_number").optional_text(table.film_numbers.get(row));
-        let links = &SecTables::of(self.call.release).links;
-        let key = FilingKey { cik, accession_number: table.accession_numbers.at(row), primary_document: table.primary_documents.get(row) };
-        json.key("primary_document_url").optional_text(links.primary_document(key).as_deref());
-        json.key("evidence_url").optional_text(links.evidence(key).as_deref());
-        self.write_size(json, table, row);
-    }
+/// A filing that a search found.
+#[derive(Serialize, JsonSchema)]
+pub struct Filing<'a> {
+    #[schemars(extend("$field" = "sec.filing/accession_number"))]
+    accession_number: &'a str,
+    #[schemars(extend("$field" = "sec.filing/form"))]
+    form: &'a str,
+    /// What the form is; null for less common forms.
+    form_description: Option<&'a str>,
+    #[serde(flatten)]
+    days: Days<'a>,
+    /// Registrants of the filing: all, or those asked for when the search names some.
+    entities: Vec<Party<'a>>,
+    /// Of several registrants the first that has a ticker, or that with the lowest number.
+    #[schemars(extend("$field" = "sec.filing/cik"))]
+    primary_cik: String,
+    #[schemars(extend("$field" = "sec.filing/items"))]
+    items: Vec<&'a str>,
+    #[schemars(extend("$field" = "sec.filing/act"))]
+    act: Option<&'a str>,
+    #[schemars(extend("$field" = "sec.filing/file_number"))]
+    file_number: Option<&'a str>,
+    #[schemars(extend("$field" = "sec.filing/film_number"))]
+    film_number: Option<&'a str>,
+    /// URL of the filing's main document at the SEC; null if it is not known.
+    primary_document_url: Option<String>,
+    #[schemars(extend("$field" = "sec.filing/primary_document_description"))]
+    primary_document_description: Option<&'a str>,
+    /// Filing's index page at the regulator.
+    index_url: Option<String>,
+    /// The whole submission as text.
+    text_url: Option<String>,
+    #[serde(flatten)]
+    submission: Submission<'a>,
+}
 
-    /// Writes the members of a search item.
-    pub fn write_item(&self, json: &mut Json, registrants: &Registrants, rows: &Rows) {
-        let Some((cik, table, row)) = rows.first().map(|(cik, table, row)| (*cik, table, *row)) else { return };
-        let form = table.forms.at(row);
-        json.key("accession_number").text(table.accession_numbers.at(row));
-        json.key("form").text(form);
-        json.key("form_description").optional_text(description_of(self.call.contracts(), form));
-        write_dates(json, table, row);
-        json.key("entities").array(|json| {
-            for (cik, ..) in rows {
-                // The lists of filings by registrant do not say whether it is the filer, the subject or an owner.
-                write_entity(json, registrants.find(*cik).map(|row| (registrants, row)), &cik.to_string(), PartyFields::default());
-            }
-        });
-        json.key("primary_cik").text(&primary(registrants, rows).unwrap_or(cik).to_string());
-        json.key("items").texts(table.items.at(row));
-        json.key("act").optional_text(table.acts.get(row));
-        json.key("file_number").optional_text(table.file_numbers.get(row));
-        json.key("film_number").optional_text(table.film_numbers.get(row));
-        let links = &SecTables::of(self.call.release).links;
-        let key = FilingKey { cik, accession_number: table.accession_numbers.at(row), primary_document: table.primary_documents.get(row) };
-        json.key("primary_document_url").optional_text(links.primary_document(key).as_deref());
-        json.key("primary_document_description").optional_text(table.document_descriptions.get(row));
-        json.key("index_url").optional_text(links.evidence(key).as_deref());
-        json.key("text_url").optional_text(links.text(key).as_deref());
-        self.write_size(json, table, row);
-    }
+#[derive(Serialize, JsonSchema)]
+struct Days<'a> {
+    #[schemars(extend("$field" = "sec.filing/is_amendment"))]
+    is_amendment: bool,
+    #[schemars(extend("$field" = "sec.filing/filed_date"))]
+    filed_date: Date,
+    #[schemars(extend("$field" = "sec.filing/accepted_at"))]
+    accepted_at: Option<&'a str>,
+    #[schemars(extend("$field" = "sec.filing/period_of_report"))]
+    period_of_report: Option<Date>,
+}
 
-    fn write_size(&self, json: &mut Json, table: &FilingTable, row: usize) {
-        let flag = |flags: &BooleanArray| (!flags.is_null(row)).then(|| flags.value(row));
-        json.key("size_bytes").optional_integer((!table.sizes.is_null(row)).then(|| table.sizes.value(row)));
-        json.key("has_xbrl").optional_flag(flag(&table.xbrl));
-        json.key("has_inline_xbrl").optional_flag(flag(&table.inline_xbrl));
-        self.provenance.write(json.key("provenance"), &table.row_sources, row, table.validation_statuses.at(row), table.record_ids.at(row));
+#[derive(Serialize, JsonSchema)]
+struct Submission<'a> {
+    #[schemars(extend("$field" = "sec.filing/size_bytes"))]
+    size_bytes: Option<i64>,
+    #[schemars(extend("$field" = "sec.filing/has_xbrl"))]
+    has_xbrl: Option<bool>,
+    #[schemars(extend("$field" = "sec.filing/has_inline_xbrl"))]
+    has_inline_xbrl: Option<bool>,
+    /// Record of the filing in `sec.filing`.
+    provenance: Provenance<'a>,
+}
+
+impl<'a> PeriodicReport<'a> {
+    /// Takes the first row of a filing; none where it has none.
+    pub fn of(call: &'a Call<'_>, rows: &'a Rows) -> Option<Self> {
+        let (cik, table, row) = rows.first()?;
+        let (row, links) = (*row, &SecTables::of(call.release).links);
+        let key = key(*cik, table, row);
+        Some(Self {
+            accession_number: key.accession_number,
+            form: table.form.at(row),
+            days: Days::of(table, row),
+            file_number: table.file_number.get(row),
+            film_number: table.film_number.get(row),
+            primary_document_url: links.primary_document(key),
+            evidence_url: links.evidence(key),
+            submission: Submission::of(call, table, row),
+        })
     }
 }
 
-fn write_dates(json: &mut Json, table: &FilingTable, row: usize) {
-    json.key("is_amendment").flag(table.amendments.value(row));
-    json.key("filed_date").day(table.filed_dates.value(row));
-    json.key("accepted_at").optional_text(table.accepted_at.get(row));
-    json.key("period_of_report").optional_day(table.period_of_report(row));
+impl<'a> Filing<'a> {
+    /// Takes the rows of a filing, one for each of its registrants; none where it has none.
+    pub fn of(call: &'a Call<'_>, registrants: &'a Registrants, rows: &'a Rows) -> Option<Self> {
+        let (cik, table, row) = rows.first()?;
+        let (row, links, form) = (*row, &SecTables::of(call.release).links, table.form.at(*row));
+        let key = key(*cik, table, row);
+        // The lists of filings by registrant do not say whether it is the filer, the subject or an owner.
+        let party = |(cik, ..): &(Cik, _, _)| Party::of(cik.to_string(), registrants.find(*cik).map(|row| (registrants, row)));
+        Some(Self {
+            accession_number: key.accession_number,
+            form,
+            form_description: description_of(call.contracts(), form),
+            days: Days::of(table, row),
+            entities: rows.iter().map(party).collect(),
+            primary_cik: primary(registrants, rows).unwrap_or(*cik).to_string(),
+            items: table.items.at(row).collect(),
+            act: table.act.get(row),
+            file_number: table.file_number.get(row),
+            film_number: table.film_number.get(row),
+            primary_document_url: links.primary_document(key),
+            primary_document_description: table.primary_document_description.get(row),
+            index_url: links.evidence(key),
+            text_url: links.text(key),
+            submission: Submission::of(call, table, row),
+        })
+    }
+}
+
+impl<'a> Days<'a> {
+    fn of(table: &'a FilingTable, row: usize) -> Self {
+        Self {
+            is_amendment: table.is_amendment.value(row),
+            filed_date: Date(table.filed_date.value(row)),
+            accepted_at: table.accepted_at.get(row),
+            period_of_report: table.period_of_report(row).map(Date),
+        }
+    }
+}
+
+impl<'a> Submission<'a> {
+    fn of(call: &'a Call<'_>, table: &'a Owned<FilingTable>, row: usize) -> Self {
+        let flag = |flags: &BooleanArray| flags.is_valid(row).then(|| flags.value(row));
+        let FilingTable { size_bytes, has_xbrl, has_inline_xbrl, validation_status, record_id, .. } = &**table;
+        let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS);
+        Self {
+            size_bytes: cell(size_bytes, row),
+            has_xbrl: flag(has_xbrl),
+            has_inline_xbrl: flag(has_inline_xbrl),
+            provenance: provenance.of(&table.row_sources, row, validation_status.at(row), record_id.at(row)),
+        }
+    }
+}
+
+fn key(cik: Cik, table: &FilingTable, row: usize) -> FilingKey<'_> {
+    FilingKey { cik, accession_number: table.accession_number.at(row), primary_document: table.primary_document.get(row) }
 }
 
 /// Of several registrants the first that has a ticker.

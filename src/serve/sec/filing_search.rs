@@ -2,21 +2,22 @@
 
 use super::names::has_all_words;
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::company::{CIK, TICKER, cik_of};
 use super::filing_query::{FILED_FROM, FILED_TO, FORM, Filter, PERIOD_FROM, PERIOD_TO};
-use super::filing_record::Writer;
+use super::filing_record::Filing;
 use super::filings::{describe, of_all, of_registrants};
 use super::lookup::{check_name, with_tickers};
 use super::registrants::Registrants;
-use super::tables::{FILINGS, REGISTRANTS, SecTables};
+use super::tables::{REGISTRANTS, SecTables};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, format};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
-use crate::release::provenance::ProvenanceWriter;
 use pubdata_core::ids::Cik;
 use pubdata_store::Scope;
 
@@ -64,10 +65,14 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Filings"),
+    data: Data::of::<Filings<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_search(call, json).boxed()),
 };
+
+/// Filings, newest first.
+#[derive(Serialize, JsonSchema)]
+struct Filings<'a>(Vec<Filing<'a>>);
 
 async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
@@ -77,8 +82,7 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         Some(ciks) => of_registrants(call, &ciks, &filter, &mut notes).await?,
         None => of_all(call, &filter, &mut notes).await?,
     };
-    let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
-    json.array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_item(json, registrants, rows))));
+    json.value(&Filings(found.iter().filter_map(|rows| Filing::of(call, registrants, rows)).collect()));
     let mut meta = describe(call, page);
     meta.notices.extend(notes.notices);
     Ok(meta)

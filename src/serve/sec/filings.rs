@@ -10,6 +10,7 @@ use super::filing_dates::{FilingDates, FilingFilter};
 use super::filing_query::Filter;
 use super::filing_table::FilingTable;
 use super::forms::{declared, is_declared, misspelled};
+use super::owners::Owned;
 use super::tables::{FILINGS, REGISTRANTS, SecTables};
 use crate::http::cursor;
 use crate::http::endpoint::Call;
@@ -24,10 +25,10 @@ use pubdata_core::ids::Cik;
 pub const OF_FILINGS: [&str; 2] = [FILINGS, REGISTRANTS];
 
 /// A filing of a page: its rows, one for each registrant that is known here.
-pub type Rows = Vec<(Cik, Arc<FilingTable>, usize)>;
+pub type Rows = Vec<(Cik, Arc<Owned<FilingTable>>, usize)>;
 
 /// A registrant's row of a bucket.
-type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, FilingTable>, usize);
+type BucketRow<'a, 'b> = (Cik, &'a Bucket<'b, Owned<FilingTable>>, usize);
 
 /// Filings of some registrants, newest first.
 ///
@@ -40,7 +41,7 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, 
     let buckets = try_join_all(ciks.iter().map(|cik| SecTables::of(call.release).filings.about(call.reader(), *cik))).await?;
     let has_form = |form: &str| {
         let tables = ciks.iter().zip(&buckets).filter_map(|(cik, bucket)| Some((*cik, &bucket.as_ref()?.table)));
-        tables.into_iter().any(|(cik, table)| table.rows(cik).any(|row| table.forms.at(row) == form))
+        tables.into_iter().any(|(cik, table)| table.rows(cik).any(|row| table.form.at(row) == form))
     };
     for form in filter.forms.iter().filter(|form| !is_declared(call.contracts(), form.trim_end_matches("/A")) && !has_form(form)) {
         check_unknown_form(call, notes, "these registrants have", form)?;
@@ -51,7 +52,7 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, 
         let Some(bucket) = bucket else { continue };
         let table = &bucket.table;
         for row in table.rows(*cik).filter(|row| filter.takes(table, *row)) {
-            found.entry((table.filed_dates.value(row), table.accession_numbers.at(row))).or_default().push((*cik, bucket, row));
+            found.entry((table.filed_date.value(row), table.accession_number.at(row))).or_default().push((*cik, bucket, row));
         }
     }
     let total = found.len();
@@ -135,7 +136,7 @@ async fn rows_of(call: &Call<'_>, dates: &FilingDates, page: &[Range<usize>]) ->
     names.sort_unstable();
     names.dedup();
     let buckets = try_join_all(names.iter().map(|name| SecTables::of(call.release).filings.bucket(call.reader(), name))).await?;
-    let tables: BTreeMap<&str, Arc<FilingTable>> = names.into_iter().zip(buckets).filter_map(|(name, bucket)| Some((name, bucket?.table))).collect();
+    let tables: BTreeMap<&str, Arc<Owned<FilingTable>>> = names.into_iter().zip(buckets).filter_map(|(name, bucket)| Some((name, bucket?.table))).collect();
     let row_of = |place: usize| {
         let (bucket, row) = dates.row(place);
         let table = tables.get(bucket)?;

@@ -12,6 +12,8 @@ use crate::sec::tables::SecTables;
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -20,9 +22,10 @@ use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
-use crate::release::provenance::ProvenanceWriter;
-use crate::sec::company::Company;
-use crate::sec::figure::{Series, Source, Wanted, reports_not_in_archive, series};
+use crate::sec::company::{Company, CompanyName};
+use crate::sec::figure::{Series, Wanted, reports_not_in_archive, series};
+use crate::sec::financial_value::{FinancialValue, Source};
+use crate::sec::owners::Owned;
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, SPAN, Span, add_instant_notice};
 use crate::sec::tables::VALUES;
 use crate::sec::value_table::ValueTable;
@@ -37,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Financials"),
+    data: Data::of::<Financials<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -62,6 +65,43 @@ const PARAMETERS: &[Parameter] = &[
     AS_OF,
 ];
 
+#[derive(Serialize, JsonSchema)]
+struct Financials<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
+    #[schemars(title = "PeriodType", extend("enum" = ["annual", "quarterly"]))]
+    period_type: &'a str,
+    /// As asked, or the first year of the answer; null without values.
+    fiscal_year_from: Option<i32>,
+    /// As asked, or the last year of the answer; null without values.
+    fiscal_year_to: Option<i32>,
+    /// Span from the request: only figures of the quarter alone (`quarter`), or only those from the fiscal year's first day (`ytd`). Null if the request has none.
+    #[schemars(extend("enum" = ["quarter", "ytd", null]))]
+    span: Option<&'a str>,
+    /// Day from the request: only reports filed by then count. Null if the request has none.
+    known_at: Option<&'a str>,
+    /// One series for each requested metric.
+    series: Vec<FinancialSeries<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FinancialSeries<'a> {
+    #[schemars(extend("$field" = "sec.financial_value/metric"))]
+    metric: &'a str,
+    /// Unit of the metric: `USD`, `USD/shares` or `shares`.
+    unit: &'a str,
+    /// Values of the metric, ordered by period, oldest first.
+    values: Vec<FinancialValue<'a>>,
+    /// With `other_concept`: the concepts that the company tags, with the figure of the newest period, such as `us-gaap:PassengerRevenue=400`.
+    other_concepts: &'a [String],
+    #[schemars(extend(
+        "$field" = "sec.financial_value/null_reason",
+        "also" = ["no_xbrl_facts", "no_us_gaap_facts", "foreign_filer", "no_wanted_concept", "not_known_yet", "not_in_range", "not_in_span"]
+    ))]
+    null_reason: Option<&'a str>,
+}
+
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
     let (from, to) = fiscal_years(call)?;
@@ -72,21 +112,16 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
     let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
     let years =
-        || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_years.value(figure.latest())));
-    let has_history = call.query.get("include") == Some("history");
-    json.object(|json| {
-        json.key("cik").text(&company.cik.to_string());
-        json.key("name").optional_text(company.name);
-        json.key("period_type").text(period);
-        json.key("fiscal_year_from").optional_integer(from.or_else(|| years().min()).map(i64::from));
-        json.key("fiscal_year_to").optional_integer(to.or_else(|| years().max()).map(i64::from));
-        json.key("span").optional_text(call.query.get("span"));
-        json.key("known_at").optional_text(call.query.get("known_at"));
-        json.key("series").array(|json| {
-            for (metric, series) in metrics.iter().zip(&found) {
-                write_series(call, json, company.cik, bucket.as_ref(), metric, series, has_history);
-            }
-        });
+        || bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| bucket.table.fiscal_year.value(figure.latest())));
+    let source = bucket.as_ref().map(|bucket| Source::of(call, company.cik, bucket));
+    json.value(&Financials {
+        company: company.shown(),
+        period_type: period,
+        fiscal_year_from: from.or_else(|| years().min()),
+        fiscal_year_to: to.or_else(|| years().max()),
+        span: call.query.get("span"),
+        known_at: call.query.get("known_at"),
+        series: metrics.iter().zip(&found).map(|(metric, series)| shown(call, metric, series, source.as_ref())).collect(),
     });
     let mut meta = describe(call, period);
     let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
@@ -116,7 +151,7 @@ pub fn why_none<'a>(call: &'a Call<'_>, cik: Cik) -> &'a str {
 }
 
 /// Reads the series of a registrant, from its bucket if there is one.
-pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
+pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, Owned<ValueTable>>>, cik: Cik, metrics: &[&str], wanted: Wanted<'_>) -> Vec<Series> {
     let mut found = match bucket {
         Some(bucket) => series(&bucket.table, cik, metrics, wanted),
         None => metrics.iter().map(|_| Series::default()).collect(),
@@ -127,21 +162,15 @@ pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, ValueTable>>, cik: Cik, 
     found
 }
 
-fn write_series(call: &Call<'_>, json: &mut Json, cik: Cik, bucket: Option<&Bucket<'_, ValueTable>>, metric: &str, series: &Series, has_history: bool) {
-    json.object(|json| {
-        json.key("metric").text(metric);
-        json.key("unit").text(unit_of(call.contracts(), metric));
-        json.key("values").array(|json| {
-            let Some(bucket) = bucket else { return };
-            let provenance = ProvenanceWriter::new(&call.release.manifest, VALUES, bucket.part);
-            let source = Source { cik, table: &bucket.table, provenance: &provenance, links: &SecTables::of(call.release).links };
-            for figure in &series.figures {
-                json.object(|json| figure.write(json, &source, has_history));
-            }
-        });
-        json.key("other_concepts").texts(series.other_concepts.iter().map(String::as_str));
-        json.key("null_reason").optional_text(series.null_reason.as_deref());
-    });
+fn shown<'a>(call: &'a Call<'_>, metric: &'a str, series: &'a Series, source: Option<&Source<'a>>) -> FinancialSeries<'a> {
+    let has_history = call.query.get("include") == Some("history");
+    FinancialSeries {
+        metric,
+        unit: unit_of(call.contracts(), metric),
+        values: source.into_iter().flat_map(|source| series.figures.iter().map(|figure| source.value(figure, has_history))).collect(),
+        other_concepts: &series.other_concepts,
+        null_reason: series.null_reason.as_deref(),
+    }
 }
 
 /// What the `meta` of every answer with figures says.

@@ -3,23 +3,24 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{Array, BooleanArray, Date32Array, Decimal128Array, Int32Array};
-use bytes::Bytes;
+use arrow::array::{BooleanArray, Date32Array, Decimal128Array, Int32Array};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::release::bucketed::Buckets;
 use crate::release::dictionary::{Dictionary, DictionaryColumn};
-use crate::release::part_cache::{CachedPart, PartCache};
+use crate::release::key_columns::{AddedFlags, cell, key_columns};
+use crate::release::part_cache::PartCache;
 use crate::release::part_reader::PartReader;
 use crate::release::provenance::{Origin, PartOrigins};
-use crate::release::row_sources::RowSources;
-use crate::release::table::{Table, Texts};
+use crate::release::table::Texts;
 use crate::sec::lazy::Lazy;
+use crate::sec::owners::{Owned, OwnedColumns, owned_columns};
 use crate::sec::value_table::{ValueTable, runs};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, Cik, ReleaseId};
 use pubdata_store::Part;
 
+const VALUES: &str = ValueTable::DATASET_ID;
 /// How many parts are read at the same time.
 const READING: usize = 4;
 /// How many metrics are kept, of annual and quarterly reports apart: some 40 MB each at most.
@@ -83,7 +84,7 @@ impl Frames {
     ///
     /// # Errors
     /// `Store`, when a part cannot be read; the next request tries again.
-    pub async fn get(&self, reader: PartReader<'_>, values: &Buckets<ValueTable>, metric: &str, series: &str) -> Result<Arc<Frame>> {
+    pub async fn get(&self, reader: PartReader<'_>, values: &Buckets<Owned<ValueTable>>, metric: &str, series: &str) -> Result<Arc<Frame>> {
         let asked = (metric.to_owned(), series.to_owned());
         let lazy = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +97,7 @@ impl Frames {
         };
         let make = || {
             let manifest = reader.manifest();
-            let origins = |part: &Part| PartOrigins::of(manifest, ValueTable::DATASET_ID, part);
+            let origins = |part: &Part| PartOrigins::of(manifest, VALUES, part);
             let wanted: Vec<(Part, PartOrigins)> = values.parts().map(|(_, part)| (part.clone(), origins(part))).collect();
             let (parts, release_id) = (reader.cache().clone(), manifest.release_id.clone());
             async move { Frame::read(&parts, &release_id, &wanted, &asked).await }
@@ -105,75 +106,31 @@ impl Frames {
     }
 }
 
-/// The columns of a part that a frame is made from.
-struct Columns {
-    ciks: Texts,
-    metrics: DictionaryColumn,
-    series: DictionaryColumn,
-    units: DictionaryColumn,
-    fiscal_years: Int32Array,
-    fiscal_periods: DictionaryColumn,
-    period_starts: Date32Array,
-    period_ends: Date32Array,
-    ytd: BooleanArray,
-    supersedes: BooleanArray,
-    values: Decimal128Array,
-    accession_numbers: Texts,
-    validation_statuses: DictionaryColumn,
-    row_sources: RowSources,
-    path: String,
-}
-
-impl CachedPart for Columns {
-    const DATASET_ID: &'static str = ValueTable::DATASET_ID;
-
-    fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        let columns = [
-            "cik",
-            "metric",
-            "series",
-            "unit",
-            "fiscal_year",
-            "fiscal_period",
-            "period_start",
-            "period_end",
-            "is_ytd",
-            "supersedes?",
-            "value",
-            "accession_number",
-            "validation_status",
-        ];
-        let row_sources = RowSources::read(bytes.clone(), path)?;
-        let table = Table::read(bytes, &columns, path)?;
-        Ok(Self {
-            ciks: table.texts("cik")?,
-            metrics: table.words("metric")?,
-            series: table.words("series")?,
-            units: table.words("unit")?,
-            fiscal_years: table.int32s("fiscal_year")?,
-            fiscal_periods: table.words("fiscal_period")?,
-            period_starts: table.dates("period_start")?,
-            period_ends: table.dates("period_end")?,
-            ytd: table.flags("is_ytd")?,
-            supersedes: table.added_flags("supersedes")?,
-            values: table.decimals("value")?,
-            accession_numbers: table.texts("accession_number")?,
-            validation_statuses: table.words("validation_status")?,
-            row_sources,
-            path: path.to_owned(),
-        })
-    }
-
-    fn size_bytes(&self) -> usize {
-        0
+key_columns! {
+    /// The columns that a frame is made from.
+    struct Columns {
+        metric: DictionaryColumn,
+        series: DictionaryColumn,
+        unit: DictionaryColumn,
+        fiscal_year: Int32Array,
+        fiscal_period: DictionaryColumn,
+        period_start: Date32Array,
+        period_end: Date32Array,
+        is_ytd: BooleanArray,
+        supersedes "?": AddedFlags,
+        value: Decimal128Array,
+        accession_number: Texts,
+        validation_status: DictionaryColumn,
     }
 }
+
+owned_columns! { Columns of VALUES; }
 
 impl Frame {
     async fn read(parts: &PartCache, release_id: &ReleaseId, wanted: &[(Part, PartOrigins)], asked: &Asked) -> Result<Arc<Self>> {
         let mut made = Self::default();
         let reads: Vec<_> =
-            wanted.iter().map(|(part, origins)| async move { Ok::<_, Error>((parts.read::<Columns>(release_id, part).await?, origins)) }).collect();
+            wanted.iter().map(|(part, origins)| async move { Ok::<_, Error>((parts.read::<Owned<Columns>>(release_id, part).await?, origins)) }).collect();
         let mut reading = stream::iter(reads).buffer_unordered(READING);
         while let Some((part, origins)) = reading.try_next().await? {
             made.add(&part, origins, asked)?;
@@ -185,46 +142,39 @@ impl Frame {
     }
 
     /// Adds what a bucket has of the metric. The reports of a period are contiguous, in the order of filing.
-    fn add(&mut self, part: &Columns, origins: &PartOrigins, (metric, series): &Asked) -> Result<()> {
-        let wrong = |row: usize, what: String| Error::store(format!("{}: row {row}: {what}", part.path));
-        let scale = u8::try_from(part.values.scale()).map_err(|_| wrong(0, "values of a negative scale".to_owned()))?;
-        self.scale = scale;
-        let start = |row: usize| (!part.period_starts.is_null(row)).then(|| part.period_starts.value(row));
+    fn add(&mut self, part: &Owned<Columns>, origins: &PartOrigins, (metric, series): &Asked) -> Result<()> {
+        self.scale = u8::try_from(part.value.scale()).map_err(|_| Error::store(format!("{VALUES}: values of a negative scale")))?;
         let is_like = |row: usize, other: usize| {
-            part.ciks.at(row) == part.ciks.at(other)
-                && part.metrics.is_same(row, other)
-                && part.series.is_same(row, other)
-                && part.period_ends.is_null(row) == part.period_ends.is_null(other)
-                && part.period_ends.value(row) == part.period_ends.value(other)
-                && start(row) == start(other)
+            let period = |row: usize| (cell(&part.period_end, row), cell(&part.period_start, row));
+            part.metric.is_same(row, other) && part.series.is_same(row, other) && period(row) == period(other)
         };
         // Neighbours come from the same file.
         let mut last = None;
-        for reports in runs(0..part.ciks.len(), is_like) {
+        for reports in part.owners.iter().flat_map(|(_, rows)| runs(rows, is_like)) {
             let Some(row) = reports.rev().find(|row| part.supersedes.value(*row)) else { continue };
-            if part.metrics.at(row) != metric || part.series.at(row) != series || part.values.is_null(row) {
+            if part.metric.at(row) != metric || part.series.at(row) != series {
                 continue;
             }
-            if part.fiscal_years.is_null(row) || part.period_ends.is_null(row) {
-                continue;
-            }
+            let whole = (cell(&part.value, row), part.owners.owner(row), cell(&part.fiscal_year, row), cell(&part.period_end, row));
+            let (Some(value), Some(cik), Some(fiscal_year), Some(period_end)) = whole else { continue };
             let source = part.row_sources.of(row);
             let origin = match last {
                 Some((known, origin)) if known == source => origin,
                 _ => self.origin(origins.of_row_source(source))?,
             };
             last = Some((source, origin));
+            let accession_number = part.accession_number.at(row).parse();
             self.rows.push(Row {
-                value: part.values.value(row),
-                cik: part.ciks.at(row).parse::<Cik>().map_err(|error| wrong(row, format!("{error}")))?,
-                accession_number: part.accession_numbers.at(row).parse::<AccessionNumber>().map_err(|error| wrong(row, format!("{error}")))?,
-                fiscal_year: part.fiscal_years.value(row),
-                period_start: start(row),
-                period_end: part.period_ends.value(row),
-                fiscal_period: self.fiscal_periods.number(part.fiscal_periods.get(row))?,
-                unit: self.units.number(part.units.get(row))?,
-                is_ytd: part.ytd.value(row),
-                validation_status: self.validation_statuses.number(part.validation_statuses.get(row))?,
+                value,
+                cik,
+                accession_number: accession_number.map_err(|error| Error::store(format!("{VALUES}: row {row} of registrant {cik}: {error}")))?,
+                fiscal_year,
+                period_start: cell(&part.period_start, row),
+                period_end,
+                fiscal_period: self.fiscal_periods.number(part.fiscal_period.get(row))?,
+                unit: self.units.number(part.unit.get(row))?,
+                is_ytd: part.is_ytd.value(row),
+                validation_status: self.validation_statuses.number(part.validation_status.get(row))?,
                 origin,
             });
         }

@@ -1,7 +1,10 @@
 //! Answers `GET financials/frames/{metric}`: one metric of all registrants for a fiscal year.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::{Date, Decimal};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -10,12 +13,14 @@ use crate::http::paging::ListPaging;
 use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, allowed, format};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
+use crate::release::provenance::Provenance;
+use crate::sec::company::CompanyName;
 use crate::sec::financials::describe;
 use crate::sec::frame_index::FrameValue;
 use crate::sec::links::FilingKey;
 use crate::sec::periods::{ANNUAL, PERIOD, SPAN, Span, YEAR, add_instant_notice};
 use crate::sec::tables::{SecTables, VALUES};
-use crate::sec::units::unit_of;
+use crate::sec::units::AskedMetric;
 use pubdata_core::contract::Day;
 use pubdata_store::Scope;
 
@@ -27,7 +32,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("FinancialFrame"),
+    data: Data::of::<FinancialFrame<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| frame(call, json).boxed()),
 };
@@ -43,6 +48,42 @@ const PARAMETERS: &[Parameter] = &[
     RELEASE,
     AS_OF,
 ];
+
+#[derive(Serialize, JsonSchema)]
+struct FinancialFrame<'a> {
+    #[serde(flatten)]
+    asked: AskedMetric<'a>,
+    /// The companies' own fiscal year: a label; the dates are the identity.
+    fiscal_year: i32,
+    /// One value of each company and period, ordered by these.
+    values: Vec<ShownValue<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FinancialFrameValue")]
+struct ShownValue<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    #[schemars(extend("$field" = "sec.financial_value/fiscal_period"))]
+    fiscal_period: Option<&'a str>,
+    /// First day; null for a balance or a share count, which is of the one day `period_end`.
+    period_start: Option<Date>,
+    /// Last day of the period, or the balance's day.
+    period_end: Date,
+    /// Figure as filed, exact, from the report whose figure counts: the last one, except for rounded repetitions and figures with noncontrolling interest.
+    value: Decimal,
+    #[schemars(extend("$field" = "sec.financial_value/unit"))]
+    unit: &'a str,
+    /// True when the figure runs from the fiscal year's first day over more than one quarter; false for a first quarter, a year and a balance.
+    is_ytd: bool,
+    /// SEC accession number of the report with the figure.
+    #[schemars(extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
+    accession_number: String,
+    /// Filing's index page at the regulator.
+    evidence_url: Option<String>,
+    /// Record of the figure in `sec.financial_value`.
+    provenance: Provenance<'a>,
+}
 
 async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (sec, metric) = (SecTables::of(call.release), call.path_value("metric"));
@@ -62,36 +103,40 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let span = Span::of(call)?;
     let mut found = frame.of_year(fiscal_year);
     found.retain(|value| span.is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start)));
-    json.object(|json| {
-        json.key("metric").text(metric);
-        json.key("unit").text(unit_of(call.contracts(), metric));
-        json.key("period_type").text(period);
-        json.key("span").optional_text(call.query.get("span"));
-        json.key("fiscal_year").integer(i64::from(fiscal_year));
-        json.key("values").array(|json| paging.slice(&found).iter().for_each(|value| json.object(|json| write_value(json, sec, (metric, frame.scale), value))));
+    let page = paging.slice(&found);
+    let record_ids: Vec<String> = page.iter().map(|value| record_id(metric, value)).collect();
+    json.value(&FinancialFrame {
+        asked: AskedMetric::of(call, metric, period),
+        fiscal_year,
+        values: page.iter().zip(&record_ids).map(|(value, record_id)| shown(sec, frame.scale, value, record_id)).collect(),
     });
     let mut meta = describe(call, period);
-    add_instant_notice(&mut meta, paging.slice(&found).iter().map(|value| value.period_start));
+    add_instant_notice(&mut meta, page.iter().map(|value| value.period_start));
     meta.page = Some(paging.page_of_all(found.len()));
     Ok(meta)
 }
 
-fn write_value(json: &mut Json, sec: &SecTables, (metric, scale): (&str, u8), value: &FrameValue<'_>) {
-    let (cik, accession_number) = (value.cik.to_string(), value.accession_number.to_string());
-    let name = sec.registrants.as_ref().and_then(|registrants| registrants.name(registrants.find(value.cik)?));
-    json.key("cik").text(&cik);
-    json.key("name").optional_text(name);
-    json.key("fiscal_period").optional_text(value.fiscal_period);
-    json.key("period_start").optional_day(value.period_start);
-    json.key("period_end").day(value.period_end);
-    json.key("value").wide_decimal(value.value, scale);
-    json.key("unit").text(value.unit);
-    json.key("is_ytd").flag(value.is_ytd);
-    json.key("accession_number").text(&accession_number);
-    let key = FilingKey { cik: value.cik, accession_number: &accession_number, primary_document: None };
-    json.key("evidence_url").optional_text(sec.links.evidence(key).as_deref());
+fn record_id(metric: &str, value: &FrameValue<'_>) -> String {
     let end = Day::from_number(value.period_end);
     let days = value.period_start.map_or_else(|| end.to_string(), |start| format!("{}..{end}", Day::from_number(start)));
-    let record_id = format!("{VALUES}:{cik}:{metric}:{days}:{accession_number}");
-    value.origin.write(json.key("provenance"), value.validation_status, &record_id);
+    format!("{VALUES}:{}:{metric}:{days}:{}", value.cik, value.accession_number)
+}
+
+/// A value as answers show it; `scale` is that of its units.
+fn shown<'a>(sec: &'a SecTables, scale: u8, value: &FrameValue<'a>, record_id: &'a str) -> ShownValue<'a> {
+    let name = sec.registrants.as_ref().and_then(|registrants| registrants.name(registrants.find(value.cik)?));
+    let accession_number = value.accession_number.to_string();
+    let key = FilingKey { cik: value.cik, accession_number: &accession_number, primary_document: None };
+    ShownValue {
+        company: CompanyName::of(value.cik, name),
+        fiscal_period: value.fiscal_period,
+        period_start: value.period_start.map(Date),
+        period_end: Date(value.period_end),
+        value: Decimal { units: value.value, scale },
+        unit: value.unit,
+        is_ytd: value.is_ytd,
+        evidence_url: sec.links.evidence(key),
+        accession_number,
+        provenance: value.origin.provenance(value.validation_status, record_id),
+    }
 }

@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::conformed_name::spelled_out;
+use crate::answer::Decimal;
 use crate::index::file::{Column, stored};
 use crate::search::hit::NameMatch;
 use crate::search::query::{MatchMode, NORMALIZED, Query};
@@ -11,6 +15,19 @@ use crate::search::row_hit::{NameKind, RowHit};
 use crate::search::row_names::{RowNames, RowNamesBuilder};
 use pubdata_core::canonical::name::{Forms, searched};
 use pubdata_core::error::Result;
+
+/// How a registrant fits a search.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "CompanyNameMatch")]
+pub struct ShownMatch {
+    /// How well the registrant fits, from 0 to 1; 1 is best.
+    #[schemars(range(min = 0, max = 1))]
+    score: Decimal,
+    /// Identifier that matched (`cik`, `ticker`), or how the name fits.
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["cik", "ticker", "name", "name_without_suffix", "former_name", "name_prefix", "word_prefix", "misspelled"]))]
+    label: &'static str,
+}
 
 /// How a registrant was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +52,11 @@ impl Match {
                 (_, NameMatch::Misspelled) => "misspelled",
             },
         }
+    }
+
+    /// As answers show it.
+    pub fn shown(self) -> ShownMatch {
+        ShownMatch { score: Decimal { units: i128::from(self.score()), scale: 4 }, label: self.name() }
     }
 
     /// Whether the registrant is known by all that was asked for, and not by some of its words or others like them.

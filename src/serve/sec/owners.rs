@@ -1,8 +1,12 @@
 //! Which rows of a part belong to which registrant. Relies on the part's order by CIK, and refuses a part that is not in it.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
-use crate::release::table::Texts;
+use bytes::Bytes;
+
+use crate::release::part_cache::CachedPart;
+use crate::release::row_sources::RowSources;
+use crate::release::table::{Table, Texts};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 
@@ -64,3 +68,81 @@ impl Owners {
 fn rows_of(row: usize) -> Result<u32> {
     u32::try_from(row).map_err(|_| Error::store("a part has more than four thousand million rows"))
 }
+
+/// Columns of a dataset that is sorted by registrant.
+pub trait OwnedColumns: Send + Sync + Sized + 'static {
+    const DATASET_ID: &'static str;
+    const COLUMNS: &'static [&'static str];
+
+    /// Takes them from a table.
+    ///
+    /// # Errors
+    /// `Store`, when a column is not there or has another type.
+    fn open(table: &Table) -> Result<Self>;
+
+    /// Proves an order that is relied on.
+    ///
+    /// # Errors
+    /// `Store`, naming what is out of order.
+    fn check_order(&self, _owners: &Owners, _path: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The columns of one bucket that answers show, whose its rows are, and the files that they come from.
+#[derive(Debug)]
+pub struct Owned<C> {
+    columns: C,
+    pub owners: Owners,
+    pub row_sources: RowSources,
+    size_bytes: usize,
+}
+
+impl<C> Deref for Owned<C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        &self.columns
+    }
+}
+
+impl<C> Owned<C> {
+    /// A registrant's rows.
+    pub fn rows(&self, cik: Cik) -> Range<usize> {
+        self.owners.rows(cik)
+    }
+}
+
+impl<C: OwnedColumns> CachedPart for Owned<C> {
+    const DATASET_ID: &'static str = C::DATASET_ID;
+
+    fn read(bytes: Bytes, path: &str) -> Result<Self> {
+        let row_sources = RowSources::read(bytes.clone(), path)?;
+        let table = Table::read(bytes, &[&["cik"], C::COLUMNS].concat(), path)?;
+        let owners = Owners::of(&table.texts("cik")?, path)?;
+        let columns = C::open(&table)?;
+        columns.check_order(&owners, path)?;
+        Ok(Self { size_bytes: table.size_bytes() + owners.size_bytes() + row_sources.size_bytes(), columns, owners, row_sources })
+    }
+
+    fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+}
+
+/// Makes the columns of `key_columns!` those of a dataset that is sorted by registrant.
+macro_rules! owned_columns {
+    ($name:ident of $dataset:expr; $($others:tt)*) => {
+        impl $crate::sec::owners::OwnedColumns for $name {
+            const DATASET_ID: &'static str = $dataset;
+            const COLUMNS: &'static [&'static str] = Self::COLUMNS;
+
+            fn open(table: &$crate::release::table::Table) -> pubdata_core::error::Result<Self> {
+                Self::open(table)
+            }
+
+            $($others)*
+        }
+    };
+}
+pub(crate) use owned_columns;

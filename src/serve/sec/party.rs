@@ -1,24 +1,36 @@
-//! Writes a party of a filing.
+//! A party of a filing.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::registrants::Registrants;
-use crate::json::Json;
 
-/// What a source says of a party itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PartyFields<'a> {
+/// A party of a filing: what a source says of it, else what the release knows of the registrant.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FilingEntity")]
+pub struct Party<'a> {
+    /// Ten digits, with leading zeros.
+    #[schemars(extend("$field" = "sec.registrant/cik"))]
+    cik: String,
+    /// Conformed name of the registrant; null if it is not published.
     pub name: Option<&'a str>,
+    /// Not published by the source.
+    #[schemars(with = "()")]
     pub role: Option<&'a str>,
+    /// The registrant's first current ticker symbol; null if it has none.
+    ticker: Option<&'a str>,
+    /// Standard Industrial Classification code of the registrant, four digits; null if the SEC assigns none.
     pub sic: Option<&'a str>,
+    /// The SEC's code of the state or country of the registrant's business address; null if it is not published.
+    state: Option<&'a str>,
 }
 
-/// Writes a party of a filing: what is said of it, else what the release knows of the registrant.
-pub fn write_entity(json: &mut Json, known: Option<(&Registrants, usize)>, cik: &str, said: PartyFields<'_>) {
-    json.object(|json| {
-        json.key("cik").text(cik);
-        json.key("name").optional_text(said.name.or_else(|| known.and_then(|(registrants, row)| registrants.name(row))));
-        json.key("role").optional_text(said.role);
-        json.key("ticker").optional_text(known.and_then(|(registrants, row)| registrants.tickers(row).next()));
-        json.key("sic").optional_text(said.sic.or_else(|| known.and_then(|(registrants, row)| registrants.sic(row))));
-        json.key("state").optional_text(known.and_then(|(registrants, row)| registrants.state(row)));
-    });
+impl<'a> Party<'a> {
+    /// What the release knows of a registrant.
+    pub fn of(cik: String, known: Option<(&'a Registrants, usize)>) -> Self {
+        let (name, ticker, sic, state) = known.map_or((None, None, None, None), |(registrants, row)| {
+            (registrants.name(row), registrants.tickers(row).next(), registrants.sic(row), registrants.state(row))
+        });
+        Self { cik, name, role: None, ticker, sic, state }
+    }
 }

@@ -1,145 +1,187 @@
-//! The columns of one bucket of registrants that a profile shows. Names and tickers of all registrants are elsewhere, because searches need
-//! them.
+//! The rows of registrants, as profiles show them. Names and tickers of all registrants are elsewhere, because searches need them.
 
-use arrow::array::{BooleanArray, Date32Array, Int64Array};
-use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::release::part_cache::CachedPart;
-use crate::release::row_sources::RowSources;
-use crate::release::table::{Table, TextLists, Texts};
-use crate::sec::owners::Owners;
-use pubdata_core::error::Result;
-use pubdata_core::ids::Cik;
+use crate::answer::Date;
+use crate::release::row::{Columns, row};
+use crate::release::row_cells::Texts;
+use crate::release::rows::{Dataset, Record};
+use crate::sec::registrants::UNKNOWN;
 
-/// One bucket of `sec.registrant` with every column that a profile shows.
+/// Registrants.
 #[derive(Debug)]
-pub struct ProfileTable {
-    owners: Owners,
-    pub record_ids: Texts,
-    /// The columns that are plain texts, in the order of [`TEXTS`].
-    texts: Vec<Texts>,
-    pub former_names: TextLists,
-    pub former_names_from: TextLists,
-    pub former_names_to: TextLists,
-    pub tickers: TextLists,
-    pub exchanges: TextLists,
-    pub fund_symbols: TextLists,
-    pub fund_series: TextLists,
-    pub fund_classes: TextLists,
-    pub filer_statuses: TextLists,
-    pub address_withheld: BooleanArray,
-    pub annual: ReportColumns,
-    pub quarterly: ReportColumns,
-    pub missing_filings: Int64Array,
-    pub row_sources: RowSources,
-    size_bytes: usize,
+pub struct Registrant;
+
+impl Registrant {
+    const ALL: &'static Columns = &CompanyFields::COLUMNS
+        .and(&[
+            "record_id",
+            "former_names",
+            "former_names_from",
+            "former_names_to",
+            "tickers",
+            "exchanges",
+            "fund_symbols",
+            "fund_series",
+            "fund_classes",
+            "is_address_withheld",
+            "missing_filings",
+            "validation_status",
+        ])
+        .and(&ANNUAL)
+        .and(&QUARTERLY);
 }
 
-/// How many reports of a kind there are, and from when to when.
-#[derive(Debug)]
-pub struct ReportColumns {
-    pub counts: Int64Array,
-    pub first_filed: Date32Array,
-    pub last_filed: Date32Array,
+/// Columns of how many reports of a kind there are, and from when to when.
+const ANNUAL: [&str; 3] = ["annual_filings", "annual_first_filed", "annual_last_filed"];
+const QUARTERLY: [&str; 3] = ["quarterly_filings", "quarterly_first_filed", "quarterly_last_filed"];
+
+impl Dataset for Registrant {
+    const ID: &'static str = "sec.registrant";
+    const KEY: &'static str = "cik";
+    const COLUMNS: &'static [&'static str] = Self::ALL.names();
 }
 
-const TEXTS: [&str; 22] = [
-    "name",
-    "entity_type",
-    "filer_category",
-    "sic",
-    "sic_description",
-    "fiscal_year_end",
-    "state_of_incorporation",
-    "state_of_incorporation_name",
-    "business_street_1",
-    "business_street_2",
-    "business_city",
-    "business_state_or_country",
-    "business_state_or_country_name",
-    "business_postal_code",
-    "business_country",
-    "business_country_code",
-    "website",
-    "investor_website",
-    "lei",
-    "name_source",
-    "name_published",
-    "validation_status",
-];
-
-const OTHERS: [&str; 20] = [
-    "record_id",
-    "cik",
-    "former_names",
-    "former_names_from",
-    "former_names_to",
-    "tickers",
-    "exchanges",
-    "fund_symbols",
-    "fund_series",
-    "fund_classes",
-    "filer_statuses",
-    "is_address_withheld",
-    "annual_filings",
-    "annual_first_filed",
-    "annual_last_filed",
-    "quarterly_filings",
-    "quarterly_first_filed",
-    "quarterly_last_filed",
-    "missing_filings",
-    "warnings",
-];
-
-impl ProfileTable {
-    /// The registrant's row.
-    pub fn find(&self, cik: Cik) -> Option<usize> {
-        self.owners.rows(cik).next()
-    }
-
-    /// The value of a text column.
-    pub fn text(&self, name: &str, row: usize) -> Option<&str> {
-        TEXTS.iter().position(|known| *known == name).and_then(|column| self.texts[column].get(row))
+row! {
+    pub struct CompanyFields<'a> of Registrant {
+        /// Ten digits, with leading zeros.
+        cik: &'a str,
+        /// Conformed name of the registrant; null if it is not published.
+        name: Option<&'a str>,
+        /// Former names of the registrant, newest first.
+        former_names: Vec<FormerName<'a>> = Vec::new(),
+        /// Current tickers, in the order of the SEC's list.
+        tickers: Vec<Ticker<'a>> = Vec::new(),
+        /// Share classes of a fund.
+        fund_classes: Vec<FundClass<'a>> = Vec::new(),
+        entity_type: Option<&'a str>,
+        filer_category: Option<&'a str>,
+        filer_statuses: Texts<'a>,
+        sic: Option<&'a str>,
+        sic_description: Option<&'a str>,
+        fiscal_year_end: Option<&'a str>,
+        state_of_incorporation: Option<&'a str>,
+        state_of_incorporation_name: Option<&'a str>,
+        lei: Option<&'a str>,
+        /// Business address of the registrant; null if it is not published.
+        business_address: Option<BusinessAddress<'a>>,
+        /// URL of the registrant's website; null if the SEC publishes none.
+        website: Option<&'a str>,
+        /// URL of the registrant's pages for investors; null if the SEC publishes none.
+        investor_website: Option<&'a str>,
     }
 }
 
-impl CachedPart for ProfileTable {
-    const DATASET_ID: &'static str = "sec.registrant";
+row! {
+    #[schemars(rename = "CompanyBusinessAddress")]
+    pub struct BusinessAddress<'a> of Registrant {
+        /// First street line; null if it is not published or may be a person's.
+        #[serde(rename = "street_1")]
+        business_street_1: Option<&'a str>,
+        /// Second street line; null if there is none or it may be a person's.
+        #[serde(rename = "street_2")]
+        business_street_2: Option<&'a str>,
+        /// City; null if it is not published or may be a person's.
+        #[serde(rename = "city")]
+        business_city: Option<&'a str>,
+        /// The SEC's code of the state or country; null if it is not published.
+        #[serde(rename = "state_or_country")]
+        business_state_or_country: Option<&'a str>,
+        /// Name of the state or country; null if it is not published.
+        #[serde(rename = "state_or_country_name")]
+        business_state_or_country_name: Option<&'a str>,
+        /// Postal code; null if it is not published or may be a person's.
+        #[serde(rename = "postal_code")]
+        business_postal_code: Option<&'a str>,
+        /// Country of a foreign address; null if it is not published apart from `state_or_country`.
+        #[serde(rename = "country")]
+        business_country: Option<&'a str>,
+        /// The SEC's code of `country`; null if it is not published apart from `state_or_country`.
+        #[serde(rename = "country_code")]
+        business_country_code: Option<&'a str>,
+    }
+}
 
-    fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), path)?;
-        let table = Table::read(bytes, &[&TEXTS[..], &OTHERS].concat(), path)?;
-        let reports = |kind: &str| -> Result<ReportColumns> {
-            Ok(ReportColumns {
-                counts: table.int64s(&format!("{kind}_filings"))?,
-                first_filed: table.dates(&format!("{kind}_first_filed"))?,
-                last_filed: table.dates(&format!("{kind}_last_filed"))?,
-            })
+/// Numbers of periodic reports.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CompanyFilings")]
+pub struct ReportCounts {
+    /// Annual reports: 10-K, 10-KT and their amendments.
+    annual: ReportCount,
+    /// Quarterly reports: 10-Q, 10-QT and their amendments.
+    quarterly: ReportCount,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReportCount {
+    /// Number of reports of this kind.
+    count: i64,
+    /// Day on which the first report was filed, YYYY-MM-DD; null if there is none.
+    first_filed: Option<Date>,
+    /// Day on which the last report was filed, YYYY-MM-DD; null if there is none.
+    last_filed: Option<Date>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "CompanyFormerName")]
+pub struct FormerName<'a> {
+    /// Earlier name of the company, as the SEC publishes it.
+    name: &'a str,
+    /// First day of the name, YYYY-MM-DD; null if the SEC does not state it.
+    from: Option<&'a str>,
+    /// Last day of the name, YYYY-MM-DD; null if the SEC does not state it.
+    to: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "CompanyTicker")]
+pub struct Ticker<'a> {
+    /// Ticker symbol that the company has today.
+    ticker: &'a str,
+    /// Exchange of the ticker; null if it is not published.
+    exchange: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "CompanyFundClass")]
+pub struct FundClass<'a> {
+    /// Ticker symbol of the share class.
+    symbol: &'a str,
+    /// SEC identifier of the fund series, such as `S000009184`.
+    series_id: &'a str,
+    /// SEC identifier of the share class, such as `C000024954`.
+    class_id: &'a str,
+}
+
+/// The columns of a registrant that its profile shows.
+pub fn shown<'a>(record: &'a Record<'_, Registrant>) -> CompanyFields<'a> {
+    let zipped = |lists: [&str; 3]| {
+        let [first, second, third] = lists.map(|list| record.texts(list).into_iter());
+        first.zip(second.zip(third))
+    };
+    let former_names = zipped(["former_names", "former_names_from", "former_names_to"]);
+    let fund_classes = zipped(["fund_symbols", "fund_series", "fund_classes"]);
+    let tickers = record.texts("tickers").into_iter().zip(record.texts("exchanges"));
+    CompanyFields {
+        former_names: former_names.map(|(name, (from, to))| FormerName { name, from: known(from), to: known(to) }).collect(),
+        tickers: tickers.map(|(ticker, exchange)| Ticker { ticker, exchange: known(exchange) }).collect(),
+        fund_classes: fund_classes.map(|(symbol, (series_id, class_id))| FundClass { symbol, series_id, class_id }).collect(),
+        ..CompanyFields::of(record)
+    }
+}
+
+impl ReportCounts {
+    pub fn of(record: &Record<'_, Registrant>) -> Self {
+        let count = |[count, first, last]: [&str; 3]| ReportCount {
+            count: record.long_integer(count).unwrap_or_default(),
+            first_filed: record.day(first).map(Date),
+            last_filed: record.day(last).map(Date),
         };
-        let owners = Owners::of(&table.texts("cik")?, path)?;
-        Ok(Self {
-            size_bytes: table.size_bytes() + owners.size_bytes() + row_sources.size_bytes(),
-            owners,
-            record_ids: table.texts("record_id")?,
-            texts: TEXTS.iter().map(|name| table.texts(name)).collect::<Result<_>>()?,
-            former_names: table.text_lists("former_names")?,
-            former_names_from: table.text_lists("former_names_from")?,
-            former_names_to: table.text_lists("former_names_to")?,
-            tickers: table.text_lists("tickers")?,
-            exchanges: table.text_lists("exchanges")?,
-            fund_symbols: table.text_lists("fund_symbols")?,
-            fund_series: table.text_lists("fund_series")?,
-            fund_classes: table.text_lists("fund_classes")?,
-            filer_statuses: table.text_lists("filer_statuses")?,
-            address_withheld: table.flags("is_address_withheld")?,
-            annual: reports("annual")?,
-            quarterly: reports("quarterly")?,
-            missing_filings: table.int64s("missing_filings")?,
-            row_sources,
-        })
+        Self { annual: count(ANNUAL), quarterly: count(QUARTERLY) }
     }
+}
 
-    fn size_bytes(&self) -> usize {
-        self.size_bytes
-    }
+fn known(text: &str) -> Option<&str> {
+    Some(text).filter(|text| *text != UNKNOWN)
 }

@@ -1,20 +1,17 @@
 //! Registrants in memory, as far as finding and naming them needs; the rest of a profile is read with its bucket.
 
-use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::index::file::{Column, Index, Small, stored};
-use crate::json::Json;
 use crate::release::dictionary::DictionaryColumn;
-use crate::release::key_columns::indexed;
-use crate::release::part_cache::CachedPart;
+use crate::release::key_columns::{indexed, key_columns};
 use crate::release::part_reader::PartReader;
-use crate::release::provenance::ProvenanceWriter;
+use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::release::row_sources::RowSources;
-use crate::release::table::{Table, TextLists, Texts};
+use crate::release::table::{TextLists, Texts};
 use crate::release::text_column::TextColumn;
 use crate::sec::names::{Found, Match, Named, Names};
-use crate::sec::owners::Owners;
+use crate::sec::owners::{Owned, owned_columns};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
@@ -24,21 +21,6 @@ const DATASET_ID: &str = "sec.registrant";
 const LOADING: usize = 8;
 /// What stands for an exchange that the publisher does not say.
 pub const UNKNOWN: &str = "unknown";
-
-const COLUMNS: [&str; 12] = [
-    "cik",
-    "name",
-    "former_names",
-    "tickers",
-    "exchanges",
-    "fund_symbols",
-    "filer_category",
-    "sic",
-    "sic_description",
-    "fiscal_year_end",
-    "business_state_or_country",
-    "validation_status",
-];
 
 /// All registrants of a release, by CIK.
 #[derive(Debug, Default)]
@@ -75,51 +57,24 @@ stored!(Registrants {
     search,
 });
 
-/// One bucket as it is read.
-#[derive(Debug)]
-struct Bucket {
-    ciks: Vec<u64>,
-    names: Texts,
-    former_names: TextLists,
-    tickers: TextLists,
-    exchanges: TextLists,
-    fund_symbols: TextLists,
-    categories: Texts,
-    sics: Texts,
-    sic_descriptions: Texts,
-    fiscal_year_ends: Texts,
-    states: Texts,
-    validation_statuses: Texts,
-    row_sources: RowSources,
-}
-
-impl CachedPart for Bucket {
-    const DATASET_ID: &'static str = DATASET_ID;
-
-    fn read(bytes: Bytes, path: &str) -> Result<Self> {
-        let row_sources = RowSources::read(bytes.clone(), path)?;
-        let table = Table::read(bytes, &COLUMNS, path)?;
-        Ok(Self {
-            ciks: Owners::of(&table.texts("cik")?, path)?.iter().map(|(cik, _)| cik).collect(),
-            names: table.texts("name")?,
-            former_names: table.text_lists("former_names")?,
-            tickers: table.text_lists("tickers")?,
-            exchanges: table.text_lists("exchanges")?,
-            fund_symbols: table.text_lists("fund_symbols")?,
-            categories: table.texts("filer_category")?,
-            sics: table.texts("sic")?,
-            sic_descriptions: table.texts("sic_description")?,
-            fiscal_year_ends: table.texts("fiscal_year_end")?,
-            states: table.texts("business_state_or_country")?,
-            validation_statuses: table.texts("validation_status")?,
-            row_sources,
-        })
-    }
-
-    fn size_bytes(&self) -> usize {
-        0
+key_columns! {
+    /// One bucket as it is read.
+    struct Bucket {
+        name: Texts,
+        former_names: TextLists,
+        tickers: TextLists,
+        exchanges: TextLists,
+        fund_symbols: TextLists,
+        filer_category: Texts,
+        sic: Texts,
+        sic_description: Texts,
+        fiscal_year_end: Texts,
+        business_state_or_country: Texts,
+        validation_status: Texts,
     }
 }
+
+owned_columns! { Bucket of DATASET_ID; }
 
 impl Registrants {
     /// Reads every part of the dataset; none when the release does not have it.
@@ -131,8 +86,8 @@ impl Registrants {
         let contract = contracts.get(DATASET_ID);
         let categories: Vec<String> = contract.into_iter().flat_map(|contract| contract.values_of("filer_category")).map(|known| known.value.clone()).collect();
         let make = async {
-            let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Bucket>(part)).collect();
-            let buckets: Vec<Bucket> = stream::iter(reads).buffered(LOADING).try_collect().await?;
+            let reads: Vec<_> = dataset.parts.iter().map(|part| reader.read::<Owned<Bucket>>(part)).collect();
+            let buckets: Vec<Owned<Bucket>> = stream::iter(reads).buffered(LOADING).try_collect().await?;
             let categories = categories.clone();
             indexed(move || Self::of(&buckets, &categories)).await
         };
@@ -140,10 +95,10 @@ impl Registrants {
     }
 
     /// `categories` of filers run from large to small.
-    fn of(buckets: &[Bucket], categories: &[String]) -> Result<Self> {
+    fn of(buckets: &[Owned<Bucket>], categories: &[String]) -> Result<Self> {
         let mut order: Vec<(u64, usize, usize)> = Vec::new();
         for (number, bucket) in buckets.iter().enumerate() {
-            order.extend(bucket.ciks.iter().enumerate().map(|(row, cik)| (*cik, number, row)));
+            order.extend(bucket.owners.iter().enumerate().map(|(row, (cik, _))| (cik, number, row)));
         }
         order.sort_unstable();
         let mut all = Self::default();
@@ -151,26 +106,26 @@ impl Registrants {
             let bucket = &buckets[number];
             let index = u32::try_from(all.ciks.len()).map_err(|_| Error::store("more registrants than an index can number"))?;
             all.ciks.push(cik);
-            all.names.push(bucket.names.get(row).unwrap_or_default())?;
+            all.names.push(bucket.name.get(row).unwrap_or_default())?;
             all.former_names.push(index, bucket.former_names.at(row))?;
             all.tickers.push(index, bucket.tickers.at(row))?;
             all.exchanges.push(index, bucket.exchanges.at(row))?;
             let symbols = bucket.tickers.at(row).chain(bucket.fund_symbols.at(row));
             all.by_ticker.extend(symbols.map(|symbol| (comparable(symbol).into_boxed_str(), index)));
-            all.sics.push(bucket.sics.get(row))?;
-            all.sic_descriptions.push(bucket.sic_descriptions.get(row))?;
-            all.fiscal_year_ends.push(bucket.fiscal_year_ends.get(row))?;
-            all.states.push(bucket.states.get(row))?;
-            all.validation_statuses.push(bucket.validation_statuses.get(row))?;
+            all.sics.push(bucket.sic.get(row))?;
+            all.sic_descriptions.push(bucket.sic_description.get(row))?;
+            all.fiscal_year_ends.push(bucket.fiscal_year_end.get(row))?;
+            all.states.push(bucket.business_state_or_country.get(row))?;
+            all.validation_statuses.push(bucket.validation_status.get(row))?;
             all.row_sources.push_of(&bucket.row_sources, row)?;
         }
         all.by_ticker.sort_unstable();
         all.by_ticker.dedup();
         all.search = Names::new(order.iter().map(|&(_, number, row)| {
             let bucket = &buckets[number];
-            let size = categories.iter().position(|category| bucket.categories.get(row) == Some(category)).unwrap_or(categories.len());
+            let size = categories.iter().position(|category| bucket.filer_category.get(row) == Some(category)).unwrap_or(categories.len());
             let listing = u32::try_from(size).ok().filter(|_| bucket.tickers.at(row).len() > 0);
-            Named { name: bucket.names.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
+            Named { name: bucket.name.get(row).unwrap_or_default(), former_names: bucket.former_names.at(row).collect(), listing }
         }))?;
         Ok(all)
     }
@@ -249,10 +204,14 @@ impl Registrants {
         (found, is_cut)
     }
 
-    /// Writes the provenance object of a registrant.
-    pub fn write_provenance(&self, json: &mut Json, provenance: &ProvenanceWriter<'_>, row: usize) {
-        let record_id = format!("{DATASET_ID}:{}", self.cik(row));
-        provenance.write(json, &self.row_sources, row, self.validation_statuses.at(row), &record_id);
+    /// Id of a registrant's record.
+    pub fn record_id(&self, row: usize) -> String {
+        format!("{DATASET_ID}:{}", self.cik(row))
+    }
+
+    /// The provenance of a registrant.
+    pub fn provenance<'a>(&'a self, provenance: &ProvenanceWriter<'a>, row: usize, record_id: &'a str) -> Provenance<'a> {
+        provenance.of(&self.row_sources, row, self.validation_statuses.at(row), record_id)
     }
 }
 

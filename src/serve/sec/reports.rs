@@ -1,10 +1,12 @@
 //! Answers `GET companies/{cik}/filings`: the periodic reports of one registrant.
 
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::company::Company;
+use super::company::{Company, CompanyName};
 use super::filing_query::{FILED_FROM, FILED_TO, Filter, PERIOD_FROM, PERIOD_TO};
-use super::filing_record::Writer;
+use super::filing_record::PeriodicReport;
 use super::filings::{describe, of_registrants};
 use super::tables::FILINGS;
 use crate::http::components::Data;
@@ -13,7 +15,6 @@ use crate::http::meta::Meta;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::release::provenance::ProvenanceWriter;
 use pubdata_store::Scope;
 
 /// Forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
@@ -41,10 +42,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Reports"),
+    data: Data::of::<Reports<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer_company(call, json).boxed()),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct Reports<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    /// Periodic reports of the company, newest first.
+    filings: Vec<PeriodicReport<'a>>,
+}
 
 async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
@@ -53,12 +62,7 @@ async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         filter.forms = noted(call.contracts(), FILINGS, "form", "periodic").into_iter().map(str::to_owned).collect();
     }
     let (page, found) = of_registrants(call, &[company.cik], &filter, &mut Meta::default()).await?;
-    let writer = Writer { call, provenance: ProvenanceWriter::of_dataset(&call.release.manifest, FILINGS) };
-    json.object(|json| {
-        json.key("cik").text(&company.cik.to_string());
-        json.key("name").optional_text(company.name);
-        json.key("filings").array(|json| found.iter().for_each(|rows| json.object(|json| writer.write_report(json, rows))));
-    });
+    json.value(&Reports { company: company.shown(), filings: found.iter().filter_map(|rows| PeriodicReport::of(call, rows)).collect() });
     let mut meta = describe(call, page);
     meta.notice("PERIODIC_REPORTS", "Annual and quarterly reports and their amendments; /v1/filings/search has filings of all forms.");
     Ok(meta)

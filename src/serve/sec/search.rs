@@ -3,6 +3,8 @@
 use super::lookup::check_name;
 use super::lookup::with_tickers;
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -12,10 +14,9 @@ use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, fo
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
-use crate::release::provenance::ProvenanceWriter;
-use crate::search::rank::MatchOfName;
-use crate::sec::company::{CIK, TICKER, cik_of};
-use crate::sec::names::{Found, Match};
+use crate::release::provenance::{Provenance, ProvenanceWriter};
+use crate::sec::company::{CIK, CompanyName, TICKER, cik_of};
+use crate::sec::names::{Found, Match, ShownMatch};
 use crate::sec::registrants::Registrants;
 use crate::sec::tables::REGISTRANTS;
 use crate::sec::tables::SecTables;
@@ -29,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::Sec),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Companies"),
+    data: Data::of::<Companies<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| async move { search(call, json) }.boxed()),
 };
@@ -55,6 +56,31 @@ const PARAMETERS: &[Parameter] = &[
 ];
 const NAME: Kind = Kind::Line { max: 120 };
 
+/// Best match first.
+#[derive(Serialize, JsonSchema)]
+struct Companies<'a>(Vec<CompanyMatch<'a>>);
+
+#[derive(Serialize, JsonSchema)]
+struct CompanyMatch<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    /// Current ticker symbols, in the order of the SEC's list.
+    tickers: Vec<&'a str>,
+    /// Exchange of each ticker; null where it is not published.
+    exchanges: Vec<Option<&'a str>>,
+    /// Standard Industrial Classification code, four digits; null if the SEC assigns none.
+    sic: Option<&'a str>,
+    /// The SEC's description of the industry code; null if it publishes none.
+    sic_description: Option<&'a str>,
+    /// The former name that fits the search; null if the present name, the ticker or the CIK does.
+    former_name_matched: Option<&'a str>,
+    /// How the registrant fits the search.
+    #[serde(rename = "match")]
+    matched: ShownMatch,
+    /// Record of the registrant in `sec.registrant`.
+    provenance: Provenance<'a>,
+}
+
 /// The handler of the route table.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
@@ -63,7 +89,10 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let (found, is_cut) = find(call, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
     let reachable = &found[..found.len().min(MAX_FOUND)];
     let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
-    json.array(|json| paging.slice(reachable).iter().for_each(|found| write_item(json, registrants, &provenance, found)));
+    let page = paging.slice(reachable);
+    let record_ids: Vec<String> = page.iter().map(|found| registrants.record_id(found.row as usize)).collect();
+    let shown = page.iter().zip(&record_ids).map(|(found, record_id)| shown(registrants, &provenance, found, record_id));
+    json.value(&Companies(shown.collect()));
     let (total, is_total_exact) = (found.len().min(MAX_COUNTED), !is_cut && found.len() <= MAX_COUNTED);
     meta.page = Some(Page { total, is_total_exact, ..paging.page(reachable.len(), is_cut || reachable.len() < found.len()) });
     meta.coverage =
@@ -101,17 +130,16 @@ fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usi
     }
 }
 
-fn write_item(json: &mut Json, registrants: &Registrants, provenance: &ProvenanceWriter<'_>, found: &Found) {
+fn shown<'a>(registrants: &'a Registrants, provenance: &ProvenanceWriter<'a>, found: &Found, record_id: &'a str) -> CompanyMatch<'a> {
     let row = found.row as usize;
-    json.object(|json| {
-        json.key("cik").text(&registrants.cik(row).to_string());
-        json.key("name").optional_text(registrants.name(row));
-        json.key("tickers").texts(registrants.tickers(row));
-        json.key("exchanges").array(|json| registrants.exchanges(row).for_each(|exchange| json.optional_text(exchange)));
-        json.key("sic").optional_text(registrants.sic(row));
-        json.key("sic_description").optional_text(registrants.sic_description(row));
-        json.key("former_name_matched").optional_text(found.former.and_then(|number| registrants.former_name(row, number)));
-        json.key("match").value(&MatchOfName::of(found.matched.score(), found.matched.name()));
-        registrants.write_provenance(json.key("provenance"), provenance, row);
-    });
+    CompanyMatch {
+        company: CompanyName::of(registrants.cik(row), registrants.name(row)),
+        tickers: registrants.tickers(row).collect(),
+        exchanges: registrants.exchanges(row).collect(),
+        sic: registrants.sic(row),
+        sic_description: registrants.sic_description(row),
+        former_name_matched: found.former.and_then(|number| registrants.former_name(row, number)),
+        matched: found.matched.shown(),
+        provenance: registrants.provenance(provenance, row, record_id),
+    }
 }

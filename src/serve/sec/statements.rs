@@ -9,9 +9,11 @@ use super::tables::REGISTRANTS;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, Decimal128Array};
 use futures_util::FutureExt;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::answer::{Date, Decimal};
 use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -20,14 +22,17 @@ use crate::http::paging::Paging;
 use crate::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE, format};
 use crate::http::problem::Result;
 use crate::json::Json;
-use crate::release::provenance::ProvenanceWriter;
-use crate::sec::company::Company;
+use crate::release::bucketed::Bucket;
+use crate::release::key_columns::cell;
+use crate::release::provenance::{Provenance, ProvenanceWriter};
+use crate::sec::company::{Company, CompanyName};
 use crate::sec::financials::why_none;
 use crate::sec::line_table::LineTable;
-use crate::sec::links::FilingKey;
+use crate::sec::owners::Owned;
 use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
+use crate::sec::report::{Report, ReportedValue, Reports};
 use crate::sec::tables::LINES;
-use crate::sec::versions::Versions;
+use crate::sec::versions::{RestatementKind, Versions};
 use pubdata_core::contract::ValueNotes;
 use pubdata_core::ids::Cik;
 use pubdata_store::Scope;
@@ -40,7 +45,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Statements"),
+    data: Data::of::<Statements<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
@@ -71,6 +76,87 @@ const PARAMETERS: &[Parameter] = &[
 
 /// Reason of a company whose statements had not been filed by the day asked about.
 const NOT_KNOWN_YET: &str = "not_known_yet";
+
+#[derive(Serialize, JsonSchema)]
+struct Statements<'a> {
+    #[serde(flatten)]
+    company: CompanyName<'a>,
+    /// Currency of all amounts.
+    #[schemars(extend("enum" = ["USD"]))]
+    currency: &'static str,
+    /// Last day of the fiscal year, `MM-DD`, as of the last report; null if it is not published.
+    fiscal_year_end: Option<&'a str>,
+    /// Length of the periods: fiscal years (`annual`) or fiscal quarters (`quarterly`).
+    #[schemars(extend("enum" = ["annual", "quarterly"]))]
+    period_type: &'a str,
+    /// Day from the request: only reports filed by then count. Null if the request has none.
+    known_at: Option<&'a str>,
+    /// Statements of the company, ordered by period, newest first.
+    statements: Vec<Statement<'a>>,
+    /// Why there are no statements at all; `not_known_yet` when none had been filed by the day of `known_at`. Null if there are statements.
+    null_reason: Option<&'a str>,
+}
+
+/// One statement of a period; its report is the newest that a line comes from.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StatementsStatement")]
+struct Statement<'a> {
+    #[schemars(extend("$field" = "sec.statement_line/statement"))]
+    statement: &'static str,
+    /// The company's own fiscal year: a label; the dates are the identity.
+    fiscal_year: i32,
+    #[schemars(extend("$field" = "sec.statement_line/fiscal_period"))]
+    fiscal_period: &'a str,
+    /// First day of the period, YYYY-MM-DD; null if all lines are balances. A line that covers other days carries its own.
+    period_start: Option<Date>,
+    /// Last day of the period, or the balance's day, YYYY-MM-DD.
+    period_end: Option<Date>,
+    #[serde(flatten)]
+    report: Report<'a>,
+    /// True if any line of the statement was restated.
+    is_restated: bool,
+    /// Always the same lines, in the order of the statement.
+    lines: Vec<StatementLine<'a>>,
+    /// Record of one line from the newest report, with the worst validation status of all lines; each line carries its own record.
+    provenance: Provenance<'a>,
+}
+
+/// One line; without a value, the members that describe its report are null.
+#[derive(Serialize, JsonSchema)]
+struct StatementLine<'a> {
+    /// Stable key of the line, such as `gross_profit`.
+    key: &'a str,
+    /// Name of the line for display.
+    label: &'a str,
+    /// As filed; null when not reported.
+    value: Option<Decimal>,
+    #[schemars(extend("$field" = "sec.statement_line/unit"))]
+    unit: Option<&'a str>,
+    /// Taxonomy concept of the figure; null without a value.
+    concept: Option<&'a str>,
+    /// True if the figure runs from the fiscal year's first day over more than one quarter; false for a first quarter, a year and a balance, and without a value.
+    is_ytd: bool,
+    /// Always false: nothing is computed.
+    #[schemars(extend("enum" = [false]))]
+    is_derived: bool,
+    /// First day of the figure's period, YYYY-MM-DD; null for a balance and without a value.
+    period_start: Option<Date>,
+    #[serde(flatten)]
+    report: Report<'a>,
+    /// True when the value differs from the one first reported for the period by more than rounding, and no report states both under their own concepts.
+    is_restated: bool,
+    /// What the last restatement was; null unless the figure was restated.
+    restatement_kind: Option<RestatementKind>,
+    /// The figure as first reported; null unless it was restated.
+    first_reported: Option<ReportedValue<'a>>,
+    /// `not_reported`: the company did not report the line for the period under any of the line's concepts. Null if there is a value.
+    #[schemars(extend("enum" = ["not_reported", null]))]
+    null_reason: Option<&'static str>,
+    /// Codes of the warnings that the record carries; empty if there are none.
+    warnings: Vec<&'a str>,
+    /// Record of the figure in `sec.statement_line`, for `/v1/provenance/{record_id}`; null without a value.
+    record_id: Option<&'a str>,
+}
 
 /// The lines of one statement and period.
 type Rows<'a> = BTreeMap<&'a str, Versions>;
@@ -115,23 +201,20 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let next_cursor = periods.last().filter(|_| has_more).map(|last| paging.cursor(&key(last)));
 
     let registrants = SecTables::of(call.release).registrants.as_ref().zip(company.row);
-    json.object(|json| {
-        json.key("cik").text(&company.cik.to_string());
-        json.key("name").optional_text(company.name);
-        json.key("currency").text("USD");
-        json.key("fiscal_year_end").optional_text(registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)));
-        json.key("period_type").text(series);
-        json.key("known_at").optional_text(call.query.get("known_at"));
-        json.key("statements").array(|json| {
-            let Some(bucket) = bucket.as_ref() else { return };
-            let provenance = ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part);
-            let writer = Writer { call, cik: company.cik, table: &bucket.table, lines: &lines, provenance };
-            for period in &periods {
-                let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, rows)| (wanted == ALL || wanted == **statement) && !rows.is_empty());
-                chosen.for_each(|(statement, rows)| writer.write_statement(json, period, statement, rows));
-            }
-        });
-        json.key("null_reason").optional_text(null_reason);
+    let source = bucket.as_ref().map(|bucket| Source::of(call, company.cik, bucket, &lines));
+    let mut statements = Vec::new();
+    for (period, source) in source.iter().flat_map(|source| periods.iter().map(move |period| (period, source))) {
+        let chosen = STATEMENTS.iter().zip(&period.statements).filter(|(statement, _)| wanted == ALL || wanted == **statement);
+        statements.extend(chosen.filter_map(|(statement, rows)| source.statement(period, statement, rows)));
+    }
+    json.value(&Statements {
+        company: company.shown(),
+        currency: "USD",
+        fiscal_year_end: registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)),
+        period_type: series,
+        known_at: call.query.get("known_at"),
+        statements,
+        null_reason,
     });
     let mut meta = Meta { datasets: vec![LINES.into(), REGISTRANTS.into()], ..Meta::default() };
     let scope = format!("{} lines of statements of registrants that file annual and quarterly reports in XBRL", call.release.manifest.rows(LINES));
@@ -155,19 +238,19 @@ struct Asked<'a> {
 }
 
 /// Groups a registrant's lines of one series by fiscal period, newest first.
-fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, asked: Asked<'_>) -> Vec<Period<'a>> {
+fn periods<'a>(table: &Owned<LineTable>, lines: &[&'a ValueNotes], cik: Cik, asked: Asked<'_>) -> Vec<Period<'a>> {
     let mut found: BTreeMap<(i32, &str), Period<'a>> = BTreeMap::new();
     for reports in table.periods(cik).filter(|reports| table.series.at(reports.start) == asked.series) {
         // Reports are sorted by the time they were filed.
-        let known = reports.clone().take_while(|row| asked.known_at.is_none_or(|day| table.filed_dates.value(*row) <= day)).count();
+        let known = reports.clone().take_while(|row| asked.known_at.is_none_or(|day| table.filed_date.value(*row) <= day)).count();
         let known = reports.start..reports.start + known;
-        let Some(versions) = Versions::new(known, |row| table.changes.get(row), |row| table.supersedes.value(row)) else { continue };
+        let Some(versions) = Versions::new(known, |row| table.change.get(row), |row| table.supersedes.value(row)) else { continue };
         let row = versions.latest();
-        let (Some(fiscal_period), false) = (table.fiscal_periods.get(row), table.fiscal_years.is_null(row)) else { continue };
-        let statement = table.statements.at(row);
-        let known = lines.iter().find(|line| line.value == table.lines.at(row) && line.note("statement") == Some(statement));
+        let (Some(fiscal_period), Some(fiscal_year)) = (table.fiscal_period.get(row), cell(&table.fiscal_year, row)) else { continue };
+        let statement = table.statement.at(row);
+        let known = lines.iter().find(|line| line.value == table.line.at(row) && line.note("statement") == Some(statement));
         let Some(line) = known.map(|line| line.value.as_str()) else { continue };
-        let (fiscal_year, end) = (table.fiscal_years.value(row), table.period_ends.value(row));
+        let end = table.period_end.value(row);
         let period = found.entry((fiscal_year, fiscal_period)).or_insert_with(|| Period {
             fiscal_year,
             fiscal_period: fiscal_period.to_owned(),
@@ -188,94 +271,71 @@ fn periods<'a>(table: &LineTable, lines: &[&'a ValueNotes], cik: Cik, asked: Ask
 
 /// The later period comes first when two have one label (a changed fiscal year), then the quarter alone before the year to date.
 fn preference(table: &LineTable, row: usize) -> (i32, bool) {
-    (table.period_ends.value(row), !table.ytd.value(row))
+    (table.period_end.value(row), !table.is_ytd.value(row))
 }
 
-struct Writer<'a> {
-    call: &'a Call<'a>,
-    cik: Cik,
-    table: &'a LineTable,
+/// What statements are made of.
+struct Source<'a> {
+    table: &'a Owned<LineTable>,
+    reports: Reports<'a>,
     lines: &'a [&'a ValueNotes],
     provenance: ProvenanceWriter<'a>,
 }
 
-impl Writer<'_> {
-    /// Writes one statement. Its filing is the last one that a line comes from.
-    fn write_statement(&self, json: &mut Json, period: &Period<'_>, statement: &str, rows: &Rows<'_>) {
-        let table = self.table;
-        let filed = |row: usize| (table.filed_dates.value(row), table.accession_numbers.at(row));
-        let latest_rows = || rows.values().map(Versions::latest);
-        let Some(newest) = latest_rows().max_by_key(|row| filed(*row)) else { return };
-        // Most lines cover the same days; a line that does not says so itself.
-        let start = latest_rows().filter_map(|row| table.period_start(row)).max();
-        let worst = latest_rows().map(|row| table.validation_statuses.at(row)).max().unwrap_or_default();
-        json.object(|json| {
-            json.key("statement").text(statement);
-            json.key("fiscal_year").integer(i64::from(period.fiscal_year));
-            json.key("fiscal_period").text(&period.fiscal_period);
-            json.key("period_start").optional_day(start);
-            json.key("period_end").optional_day(latest_rows().map(|row| table.period_ends.value(row)).max());
-            self.write_filing(json, newest);
-            json.key("is_restated").flag(latest_rows().any(|row| table.restated.value(row)));
-            json.key("lines").array(|json| {
-                for line in self.lines.iter().filter(|line| line.note("statement") == Some(statement)) {
-                    self.write_line(json, line, rows.get(line.value.as_str()));
-                }
-            });
-            self.provenance.write(json.key("provenance"), &table.row_sources, newest, worst, table.record_ids.at(newest));
-        });
+impl<'a> Source<'a> {
+    fn of(call: &'a Call<'_>, cik: Cik, bucket: &'a Bucket<'_, Owned<LineTable>>, lines: &'a [&'a ValueNotes]) -> Self {
+        let LineTable { record_id, value, concept, form, filed_date, accession_number, .. } = &**bucket.table;
+        let links = &SecTables::of(call.release).links;
+        Self {
+            table: &bucket.table,
+            reports: Reports { links, cik, record_id, value, concept, form, filed_date, accession_number },
+            lines,
+            provenance: ProvenanceWriter::new(&call.release.manifest, LINES, bucket.part),
+        }
     }
 
-    fn write_line(&self, json: &mut Json, line: &ValueNotes, reported: Option<&Versions>) {
+    /// One statement; none without rows. Its filing is the last one that a line comes from.
+    fn statement(&self, period: &'a Period<'_>, statement: &'static str, rows: &Rows<'_>) -> Option<Statement<'a>> {
+        let table = self.table;
+        let filed = |row: usize| (table.filed_date.value(row), table.accession_number.at(row));
+        let latest_rows = || rows.values().map(Versions::latest);
+        let newest = latest_rows().max_by_key(|row| filed(*row))?;
+        let worst = latest_rows().map(|row| table.validation_status.at(row)).max().unwrap_or_default();
+        let lines = self.lines.iter().filter(|line| line.note("statement") == Some(statement));
+        Some(Statement {
+            statement,
+            fiscal_year: period.fiscal_year,
+            fiscal_period: &period.fiscal_period,
+            // Most lines cover the same days; a line that does not says so itself.
+            period_start: latest_rows().filter_map(|row| table.period_start(row)).max().map(Date),
+            period_end: latest_rows().map(|row| table.period_end.value(row)).max().map(Date),
+            report: self.reports.report(newest),
+            is_restated: latest_rows().any(|row| table.is_restated.value(row)),
+            lines: lines.map(|line| self.line(line, rows.get(line.value.as_str()))).collect(),
+            provenance: self.provenance.of(&table.row_sources, newest, worst, table.record_id.at(newest)),
+        })
+    }
+
+    fn line(&self, line: &'a ValueNotes, reported: Option<&Versions>) -> StatementLine<'a> {
         let table = self.table;
         let row = reported.map(Versions::latest);
-        let restated = reported.filter(|reported| table.restated.value(reported.latest()));
-        json.object(|json| {
-            json.key("key").text(&line.value);
-            json.key("label").text(line.note("label").unwrap_or(&line.value));
-            match row {
-                Some(row) => write_decimal(json.key("value"), &table.values, row),
-                None => json.key("value").null(),
-            }
-            json.key("unit").optional_text(row.map(|row| table.units.at(row)).or_else(|| line.note("unit")));
-            json.key("concept").optional_text(row.and_then(|row| table.concepts.get(row)));
-            json.key("is_ytd").flag(row.is_some_and(|row| table.ytd.value(row)));
-            json.key("is_derived").flag(false);
-            json.key("period_start").optional_day(row.and_then(|row| table.period_start(row)));
-            match row {
-                Some(row) => self.write_filing(json, row),
-                None => ["form", "filed_date", "accession_number", "evidence_url"].iter().for_each(|name| json.key(name).null()),
-            }
-            json.key("is_restated").flag(restated.is_some());
-            json.key("restatement_kind").optional_text(restated.map(|reported| reported.restatement_kind(|row| table.changes.get(row))));
-            json.key("first_reported");
-            match restated.map(Versions::first) {
-                Some(first) => json.object(|json| {
-                    write_decimal(json.key("value"), &table.values, first);
-                    json.key("concept").optional_text(table.concepts.get(first));
-                    self.write_filing(json, first);
-                    json.key("record_id").text(table.record_ids.at(first));
-                }),
-                None => json.null(),
-            }
-            json.key("null_reason").optional_text(if row.is_none() { Some(NOT_REPORTED) } else { None });
-            json.key("warnings").array(|json| row.into_iter().flat_map(|row| table.warnings.at(row)).for_each(|warning| json.text(warning)));
-            json.key("record_id").optional_text(row.map(|row| table.record_ids.at(row)));
-        });
+        let restated = reported.filter(|reported| table.is_restated.value(reported.latest()));
+        StatementLine {
+            key: &line.value,
+            label: line.note("label").unwrap_or(&line.value),
+            value: row.and_then(|row| self.reports.value(row)),
+            unit: row.map(|row| table.unit.at(row)).or_else(|| line.note("unit")),
+            concept: row.and_then(|row| table.concept.get(row)),
+            is_ytd: row.is_some_and(|row| table.is_ytd.value(row)),
+            is_derived: false,
+            period_start: row.and_then(|row| table.period_start(row)).map(Date),
+            report: row.map(|row| self.reports.report(row)).unwrap_or_default(),
+            is_restated: restated.is_some(),
+            restatement_kind: restated.map(|reported| reported.restatement_kind(|row| table.change.get(row))),
+            first_reported: restated.map(|reported| self.reports.first_reported(reported.first())),
+            null_reason: row.is_none().then_some(NOT_REPORTED),
+            warnings: row.map(|row| table.warnings.at(row).collect()).unwrap_or_default(),
+            record_id: row.map(|row| table.record_id.at(row)),
+        }
     }
-
-    fn write_filing(&self, json: &mut Json, row: usize) {
-        let table = self.table;
-        let accession_number = table.accession_numbers.get(row);
-        let key = accession_number.map(|accession_number| FilingKey { cik: self.cik, accession_number, primary_document: None });
-        json.key("form").optional_text(table.forms.get(row));
-        json.key("filed_date").optional_day((!table.filed_dates.is_null(row)).then(|| table.filed_dates.value(row)));
-        json.key("accession_number").optional_text(accession_number);
-        json.key("evidence_url").optional_text(key.and_then(|key| SecTables::of(self.call.release).links.evidence(key)).as_deref());
-    }
-}
-
-fn write_decimal(json: &mut Json, values: &Decimal128Array, row: usize) {
-    let scale = u8::try_from(values.scale()).unwrap_or_default();
-    if values.is_null(row) { json.null() } else { json.wide_decimal(values.value(row), scale) }
 }

@@ -1,14 +1,18 @@
 //! What a registrant's own filings say of a predecessor: an issuer that succeeds another reports it on form 8-K12B, 8-K12G3 or 8-K15D5 (rules 12g-3 and
 //! 15d-5 of the Exchange Act). The SEC's lists have the form; who the predecessor is stands in the document alone.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::filing_table::FilingTable;
-use super::links::FilingKey;
+use super::links::{FilingKey, Links};
+use super::owners::Owned;
 use super::tables::SecTables;
+use crate::answer::Date;
 use crate::days;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::problem::Result;
-use crate::json::Json;
 use crate::release::bucketed::Bucket;
 use pubdata_core::ids::Cik;
 
@@ -18,8 +22,22 @@ const FORMS: [&str; 3] = ["8-K12B", "8-K12G3", "8-K15D5"];
 /// The filings in which a registrant says that it succeeds another.
 pub struct Successions<'a> {
     cik: Cik,
-    bucket: Option<Bucket<'a, FilingTable>>,
+    bucket: Option<Bucket<'a, Owned<FilingTable>>>,
     rows: Vec<usize>,
+}
+
+/// A filing in which a registrant says that it succeeds another.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CompanySuccession")]
+pub struct Succession<'a> {
+    /// Form type of the filing, such as `8-K12B`.
+    form: &'a str,
+    /// SEC accession number of the filing.
+    accession_number: &'a str,
+    /// Day on which the filing was made.
+    filed_date: Date,
+    /// URL of the filing's main document at the SEC; null if it is not known.
+    primary_document_url: Option<String>,
 }
 
 impl<'a> Successions<'a> {
@@ -29,31 +47,30 @@ impl<'a> Successions<'a> {
     /// Of the store.
     pub async fn of(call: &Call<'a>, cik: Cik) -> Result<Self> {
         let bucket = SecTables::of(call.release).filings.about(call.reader(), cik).await?;
-        let is_one = |table: &FilingTable, row: &usize| FORMS.contains(&table.forms.at(*row).trim_end_matches("/A"));
+        let is_one = |table: &FilingTable, row: &usize| FORMS.contains(&table.form.at(*row).trim_end_matches("/A"));
         let rows = bucket.as_ref().map(|bucket| bucket.table.rows(cik).filter(|row| is_one(&bucket.table, row)).collect()).unwrap_or_default();
         Ok(Self { cik, bucket, rows })
     }
 
-    /// Writes form, accession number, day and document of each, oldest first.
-    pub fn write(&self, json: &mut Json, call: &Call<'_>) {
-        let links = &SecTables::of(call.release).links;
-        json.array(|json| {
-            for (table, row) in self.filings() {
-                let key = FilingKey { cik: self.cik, accession_number: table.accession_numbers.at(row), primary_document: table.primary_documents.get(row) };
-                json.object(|json| {
-                    json.key("form").text(table.forms.at(row));
-                    json.key("accession_number").text(table.accession_numbers.at(row));
-                    json.key("filed_date").text(&days::date(table.filed_dates.value(row)).to_string());
-                    json.key("primary_document_url").optional_text(links.primary_document(key).as_deref());
-                });
-            }
-        });
+    /// As the profile shows them, oldest first.
+    pub fn shown(&self, links: &Links) -> Vec<Succession<'_>> {
+        let mut shown = Vec::new();
+        for (table, row) in self.filings() {
+            let key = FilingKey { cik: self.cik, accession_number: table.accession_number.at(row), primary_document: table.primary_document.get(row) };
+            shown.push(Succession {
+                form: table.form.at(row),
+                accession_number: key.accession_number,
+                filed_date: Date(table.filed_date.value(row)),
+                primary_document_url: links.primary_document(key),
+            });
+        }
+        shown
     }
 
     /// Says that figures of earlier periods may stand under another registrant.
     pub fn add_notice(&self, meta: &mut Meta) {
         let told = |(table, row): (&FilingTable, usize)| {
-            format!("{} of {} ({})", table.forms.at(row), days::date(table.filed_dates.value(row)), table.accession_numbers.at(row))
+            format!("{} of {} ({})", table.form.at(row), days::date(table.filed_date.value(row)), table.accession_number.at(row))
         };
         let told: Vec<String> = self.filings().map(told).collect();
         if !told.is_empty() {
@@ -66,6 +83,6 @@ impl<'a> Successions<'a> {
     }
 
     fn filings(&self) -> impl Iterator<Item = (&FilingTable, usize)> {
-        self.bucket.iter().flat_map(|bucket| self.rows.iter().map(|row| (&*bucket.table, *row)))
+        self.bucket.iter().flat_map(|bucket| self.rows.iter().map(|row| (&**bucket.table, *row)))
     }
 }

@@ -6,13 +6,15 @@ use super::frame_index::Frames;
 use super::line_table::LineTable;
 use super::links::Links;
 use super::members::Members;
-use super::profile_table::ProfileTable;
+use super::owners::Owned;
+use super::profile_table::Registrant;
 use super::registrants::Registrants;
 use super::value_table::ValueTable;
 use crate::index::file::Index;
 use crate::release::bucketed::Buckets;
 use crate::release::loaded::Release;
 use crate::release::part_reader::PartReader;
+use crate::release::rows::Rows;
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 
@@ -26,10 +28,10 @@ pub const REGISTRANTS: &str = "sec.registrant";
 pub struct SecTables {
     pub registrants: Option<Index<Registrants>>,
     pub members: Members,
-    pub profiles: Buckets<ProfileTable>,
-    pub values: Buckets<ValueTable>,
-    pub lines: Buckets<LineTable>,
-    pub filings: Buckets<FilingTable>,
+    pub profiles: Buckets<Rows<Registrant>>,
+    pub values: Buckets<Owned<ValueTable>>,
+    pub lines: Buckets<Owned<LineTable>>,
+    pub filings: Buckets<Owned<FilingTable>>,
     pub filing_dates: LazyDates,
     pub frames: Frames,
     pub links: Links,

@@ -2,14 +2,30 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// Changes that restate a value, and the kind of restatement they are; a rounding or an equal value is none.
-const KINDS: [(&str, &str); 4] = [(VALUE, VALUE), ("split", "split"), ("scale_error", "scale_error"), (OTHER_CONCEPT, "concept")];
-/// The change to another value of the same concept.
-const VALUE: &str = "value";
+const KINDS: [(&str, RestatementKind); 4] = [
+    ("value", RestatementKind::Value),
+    ("split", RestatementKind::Split),
+    ("scale_error", RestatementKind::ScaleError),
+    (OTHER_CONCEPT, RestatementKind::Concept),
+];
 /// The change that says that another value was reported under another concept than before.
 const OTHER_CONCEPT: &str = "concept_changed";
 /// The change to a figure with noncontrolling interest from one without, or the other way round.
 const OTHER_SCOPE: &str = "other_scope";
+
+/// How a figure came to differ from the one first reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RestatementKind {
+    Value,
+    Concept,
+    Split,
+    ScaleError,
+}
 
 /// Rows of a table about one period, one for each report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +66,10 @@ impl Versions {
     }
 
     /// How the value that counts came to differ from the one first reported: the last of the changes up to it that restates it.
-    pub fn restatement_kind<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> &'static str {
+    pub fn restatement_kind<'a>(&self, change: impl Fn(usize) -> Option<&'a str>) -> RestatementKind {
         let kind = |change: &str| KINDS.iter().find(|(known, _)| *known == change).map(|(_, kind)| *kind);
         let changes = self.rows.iter().rev().filter(|row| **row <= self.latest).filter_map(|row| change(*row));
-        changes.into_iter().find_map(kind).unwrap_or(VALUE)
+        changes.into_iter().find_map(kind).unwrap_or(RestatementKind::Value)
     }
 
     /// Whether the figure was reported under several concepts with different values.
@@ -64,7 +80,7 @@ impl Versions {
 
 #[cfg(test)]
 mod tests {
-    use super::Versions;
+    use super::{RestatementKind, Versions};
 
     /// Rows as change and whether it supersedes: the versions, the one that counts, and those beside them.
     fn read(rows: &[(&'static str, bool)]) -> (Vec<usize>, usize, Vec<usize>) {
@@ -89,7 +105,7 @@ mod tests {
     fn the_kind_of_a_restatement_is_that_of_the_figure_that_counts() {
         let rows = [("first", true), ("split", true), ("rounding", false)];
         let versions = Versions::new(0..3, |row| Some(rows[row].0), |row| rows[row].1).unwrap();
-        assert_eq!(versions.restatement_kind(|row| Some(rows[row].0)), "split");
-        assert_eq!(versions.restatement_kind(|_| Some("equal")), "value");
+        assert_eq!(versions.restatement_kind(|row| Some(rows[row].0)), RestatementKind::Split);
+        assert_eq!(versions.restatement_kind(|_| Some("equal")), RestatementKind::Value);
     }
 }

@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::release::loaded::Release;
 use crate::sec::forms::description_of;
 use crate::sec::links::{FilingKey, Links};
-use crate::sec::party::{PartyFields, write_entity};
+use crate::sec::party::Party;
 use crate::sec::registrants::Registrants;
 use crate::sec::tables::SecTables;
 use pubdata_core::contract::Contracts;
@@ -85,8 +85,11 @@ fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, cont
     json.key("period_of_report").optional_text(filing.period_of_report.as_deref());
     json.key("entities").array(|json| {
         for (entity, cik) in filing.entities.iter().zip(&ciks) {
-            let said = PartyFields { name: entity.name.as_deref(), role: entity.role.as_deref(), sic: entity.sic.as_deref() };
-            write_entity(json, row_of(*cik), &entity.cik, said);
+            let mut party = Party::of(entity.cik.clone(), row_of(*cik));
+            party.name = entity.name.as_deref().or(party.name);
+            party.role = entity.role.as_deref();
+            party.sic = entity.sic.as_deref().or(party.sic);
+            json.value(&party);
         }
     });
     json.key("primary_cik").optional_text(primary.map(|cik| cik.to_string()).as_deref());

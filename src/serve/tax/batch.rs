@@ -1,15 +1,18 @@
 //! Answers `POST /v1/tax/batch`: the rate of each of many addresses. A problem with one stands in its result and does not fail the others.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::http::batch::write_item;
+use crate::http::batch::BatchItem;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
 use crate::http::problem::Result;
 use crate::json::Json;
+use crate::tax::answer::TaxRate;
 use crate::tax::body_address::{ADDRESS, Place};
 use crate::tax::dates::date_of;
 use crate::tax::fields::Fields;
@@ -27,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
     body: Some("TaxBatchRequest"),
-    data: Data::Written("TaxBatch"),
+    data: Data::of::<TaxBatch<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };
@@ -44,22 +47,34 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let day = date_of(date.as_deref(), call.today(), "date")?;
     let terms = Terms { date: day, is_date_given: date.is_some(), origin: None, category: Category::General, is_at_origin: false };
     call.charge(addresses.len())?;
-    json.array(|json| {
-        for (index, address) in addresses.into_iter().enumerate() {
-            let outcome = rate_of(call, &body, index, address, &terms);
-            let notices = outcome.as_ref().map_or(&[][..], |found| &found.notices);
-            write_item(json, call, (index, &echo(address)), &outcome, notices, |json, found| found.write_rate(json, &call.release.manifest, &terms));
-        }
+    let outcomes: Vec<Result<Found<'_>>> = addresses.iter().enumerate().map(|(index, address)| rate_of(call, &body, index, address, &terms)).collect();
+    let items = addresses.iter().zip(&outcomes).enumerate().map(|(index, (address, outcome))| {
+        let notices = outcome.as_ref().map(|found| found.notices.clone()).unwrap_or_default();
+        BatchItem::of(call, (index, Echo::of(address)), outcome.as_ref().map(|found| found.shown(&call.release.manifest, &terms)), notices)
     });
+    json.value(&TaxBatch(items.collect()));
     Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(), ..Meta::default() })
 }
 
-/// What was sent: an address has no arrays and no more objects in it; JSON that has them is shown as a text.
-fn echo(address: &RawValue) -> Value {
-    let is_flat = |value: &Value| !value.is_array() && !value.is_object();
-    let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();
-    let is_address = value.as_object().map_or_else(|| is_flat(&value), |fields| fields.values().all(is_flat));
-    if is_address { value } else { address.get().into() }
+#[derive(Serialize, JsonSchema)]
+struct TaxBatch<'a>(Vec<BatchItem<'a, Echo, TaxRate<'a>>>);
+
+/// The address as the request has it, with your `id`, or what stands in its place, null included; JSON with arrays or more objects in it as a text.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline, extend(
+    "type" = ["object", "string", "number", "boolean", "null"],
+    "additionalProperties" = {"type": ["string", "number", "boolean", "null"]}
+))]
+struct Echo(Value);
+
+impl Echo {
+    /// What was sent: an address has no arrays and no more objects in it.
+    fn of(address: &RawValue) -> Self {
+        let is_flat = |value: &Value| !value.is_array() && !value.is_object();
+        let value = serde_json::from_str::<Value>(address.get()).unwrap_or_default();
+        let is_address = value.as_object().map_or_else(|| is_flat(&value), |fields| fields.values().all(is_flat));
+        Self(if is_address { value } else { address.get().into() })
+    }
 }
 
 fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> Result<Found<'a>> {

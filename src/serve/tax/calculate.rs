@@ -7,18 +7,15 @@ use crate::http::meta::Meta;
 use crate::http::parameters::OF_RELEASE;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
-use crate::tax::calculation::{Taxed, rounded};
-use crate::tax::candidate::Candidate;
+use crate::tax::calculated::{Calculated, TaxCalculation};
 use crate::tax::dates::date_of;
 use crate::tax::fields::Fields;
-use crate::tax::figures::{write_cents, write_known};
-use crate::tax::goods::{CLASSES, Category, SHIPPING, unread_notice};
+use crate::tax::goods::{Category, SHIPPING, unread_notice};
 use crate::tax::invoice::Invoice;
 use crate::tax::location::Location;
-use crate::tax::lookup::{Found, RULE_NOT_READ, Terms, look_up};
+use crate::tax::lookup::{RULE_NOT_READ, Terms, look_up};
 use crate::tax::rate::describe;
-use crate::tax::sale::{Basis, Bearing, Outcome};
-use crate::tax::table::rates::Class as TaxClass;
+use crate::tax::sale::{Basis, Outcome};
 use crate::tax::table::{STATES, TaxTables};
 use pubdata_store::Scope;
 
@@ -30,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
     body: Some("TaxCalculationRequest"),
-    data: Data::Written("TaxCalculation"),
+    data: Data::of::<TaxCalculation<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(calculate),
 };
@@ -59,17 +56,17 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let message = format!("sales tax of {} is not covered; /v1/coverage lists what is", found.location.state);
         return Err(Problem::of_field(Code::CoverageUnavailable, "to", message));
     };
-    let answer = Answer { sale: Outcome::of(candidate, &invoice)?, found: &found, candidate, invoice: &invoice };
-    answer.write(json, &call.release.manifest, &terms);
+    let calculated = Calculated { sale: Outcome::of(candidate, &invoice)?, found: &found, candidate, invoice: &invoice };
+    json.value(&calculated.shown(&call.release.manifest, &terms));
     let mut meta = describe(&found);
-    answer.add_notices(call, &mut meta);
+    calculated.add_notices(call, &mut meta);
     Ok(meta)
 }
 
 /// Whether the whole tax of a sale within the state is that of the seller's place.
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
     let rules = TaxTables::of(call.release).rules.as_ref();
-    rules.and_then(|rules| rules.sourcings.get(rules.states.find(state)?)) == Some("origin")
+    rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?)) == Some("origin")
 }
 
 /// Where a sale comes from.
@@ -108,146 +105,7 @@ impl Origin {
     }
 }
 
-/// The answer about a sale.
-struct Answer<'s, 'a> {
-    sale: Outcome<'a>,
-    found: &'s Found<'a>,
-    candidate: &'s Candidate<'a>,
-    invoice: &'s Invoice,
-}
-
-impl Answer<'_, '_> {
-    fn write(&self, json: &mut Json, manifest: &pubdata_store::Manifest, terms: &Terms<'_>) {
-        let tax = self.sale.known_tax();
-        let charged: i64 = self.invoice.lines.iter().map(|line| line.amount).sum::<i64>() + self.invoice.shipping;
-        let taxable: i64 = self.sale.taxed.iter().map(|taxed| taxed.taxable).sum();
-        let lines = self.invoice.lines.len();
-        let is_known = self.sale.is_known();
-        json.object(|json| {
-            write_money(json.key("taxable_amount"), Some(taxable).filter(|_| self.sale.sums.is_none()));
-            write_money(json.key("tax_amount"), Some(tax).filter(|_| is_known));
-            write_cents(json.key("known_tax_amount"), tax);
-            write_money(json.key("order_total"), Some(if self.invoice.prices_include_tax { charged } else { charged + tax }).filter(|_| is_known));
-            write_known(json.key("rate"), self.effective_rate(taxable).filter(|_| is_known));
-            json.key("date").text(&terms.date.to_string());
-            json.key("sums").array(|json| self.write_sums(json, charged));
-            json.key("unknown").array(|json| self.write_unknown(json));
-            json.key("breakdown").array(|json| self.write_breakdown(json));
-            json.key("line_items").array(|json| {
-                for index in (0..lines).filter(|_| self.invoice.has_lines) {
-                    json.object(|json| {
-                        json.key("id").optional_text(self.invoice.lines[index].id.as_deref());
-                        json.key("category").optional_text(self.invoice.lines[index].category.map(Category::name));
-                        self.write_item(json, index);
-                    });
-                }
-            });
-            json.key("shipping").object(|json| {
-                write_cents(json.key("amount"), self.invoice.shipping);
-                json.key("taxable").optional_flag(self.sale.delivery.is_taxed);
-                json.key("taxable_basis").text(self.sale.delivery.basis.name());
-                self.write_item(json, lines);
-            });
-            self.found.write_match(json.key("match"), terms.category);
-            self.found.write_sourcing(json);
-            self.found.write_coverage(json.key("coverage"));
-            let sold = |class: &str| self.invoice.lines.iter().any(|line| line.category.is_some_and(|category| category.class() == class));
-            let classes: Vec<&str> = CLASSES.into_iter().filter(|class| if *class == SHIPPING { self.invoice.shipping != 0 } else { sold(class) }).collect();
-            self.found.write_rules(json.key("rules"), &classes);
-            self.found.write_provenance(json.key("provenance"), manifest, &self.sale.rules);
-        });
-    }
-
-    /// Both sums where it is not known whether the delivery is taxed.
-    fn write_sums(&self, json: &mut Json, charged: i64) {
-        for (tax, is_taxed) in self.sale.sums.into_iter().flatten().zip([false, true]) {
-            json.object(|json| {
-                json.key("shipping_taxable").flag(is_taxed);
-                write_cents(json.key("known_tax_amount"), tax);
-                write_cents(json.key("known_order_total"), if self.invoice.prices_include_tax { charged } else { charged + tax });
-            });
-        }
-    }
-
-    /// Which parts of which items are not known, and what of the sale depends on them.
-    fn write_unknown(&self, json: &mut Json) {
-        for index in (0..self.sale.items.len()).filter(|index| !self.sale.is_item_known(*index)) {
-            let Some(bearing) = self.sale.bearing(index) else { continue };
-            for (component, reason) in self.candidate.components.iter().zip(&bearing.rates).filter_map(|(component, rate)| Some((component, rate.err()?))) {
-                json.object(|json| {
-                    let line = self.invoice.lines.get(index);
-                    json.key("part").text(if line.is_some() { "line_items" } else { SHIPPING });
-                    json.key("index").optional_integer(line.and_then(|_| i64::try_from(index).ok()));
-                    json.key("id").optional_text(line.and_then(|line| line.id.as_deref()));
-                    json.key("category").text(if line.is_some() { bearing.category.name() } else { SHIPPING });
-                    write_cents(json.key("amount"), self.sale.items[index].amount);
-                    json.key("type").text(component.class.name());
-                    json.key("code").text(&component.code);
-                    json.key("reason").text(reason);
-                });
-            }
-        }
-    }
-
-    /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
-    fn effective_rate(&self, taxable: i64) -> Option<i64> {
-        let sum: i128 = (0..self.sale.items.len()).map(|item| self.weighed(item)).sum();
-        (taxable != 0).then(|| rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
-    }
-
-    /// The unrounded tax of an item, in millionths of a cent.
-    fn weighed(&self, item: usize) -> i128 {
-        let rates = self.sale.bearing(item).map_or(&[][..], |bearing| &bearing.rates);
-        rates.iter().enumerate().map(|(part, rate)| i128::from(self.base(item, part)) * i128::from(rate.unwrap_or(0))).sum()
-    }
-
-    /// What of an item a component's tax is on.
-    fn base(&self, item: usize, part: usize) -> i64 {
-        let is_local = self.candidate.components[part].class != TaxClass::State;
-        self.sale.items[item].local.filter(|_| is_local).unwrap_or(self.sale.taxed[item].taxable)
-    }
-
-    /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
-    fn write_breakdown(&self, json: &mut Json) {
-        for (class, bearing) in self.sale.classes.iter().enumerate() {
-            let items: Vec<usize> =
-                (0..self.sale.items.len()).filter(|item| self.sale.items[*item].class == Some(class) && self.sale.items[*item].amount != 0).collect();
-            for part in (0..self.candidate.components.len()).filter(|_| !items.is_empty()) {
-                let taxable = items.iter().map(|item| self.base(*item, part)).sum();
-                let tax = items.iter().map(|item| self.sale.taxed[*item].parts[part]).sum();
-                self.write_part(json, bearing, part, (taxable, tax));
-            }
-        }
-    }
-
-    fn write_item(&self, json: &mut Json, index: usize) {
-        let (taxed, bearing): (&Taxed, _) = (&self.sale.taxed[index], self.sale.bearing(index));
-        let is_known = self.sale.is_item_known(index);
-        write_cents(json.key("taxable_amount"), taxed.taxable);
-        let of_cap = self.sale.items[index].local.map(|_| rounded(self.weighed(index) * i128::from(taxed.taxable.signum()), i128::from(taxed.taxable.abs())));
-        write_known(json.key("rate"), bearing.map_or(Some(0), |bearing| bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))));
-        write_money(json.key("tax_amount"), Some(taxed.tax).filter(|_| is_known));
-        write_cents(json.key("known_tax_amount"), taxed.tax);
-        json.key("breakdown").array(|json| {
-            let Some(bearing) = bearing else { return };
-            taxed.parts.iter().enumerate().for_each(|(part, tax)| self.write_part(json, bearing, part, (self.base(index, part), *tax)));
-        });
-    }
-
-    fn write_part(&self, json: &mut Json, bearing: &Bearing<'_>, part: usize, (taxable, tax): (i64, i64)) {
-        let (component, rate) = (&self.candidate.components[part], bearing.rates[part]);
-        json.object(|json| {
-            json.key("type").text(component.class.name());
-            json.key("code").text(&component.code);
-            json.key("name").text(&component.name);
-            json.key("category").text(bearing.category.name());
-            write_known(json.key("rate"), rate.ok());
-            json.key("null_reason").optional_text(rate.err());
-            write_cents(json.key("taxable_amount"), taxable);
-            write_money(json.key("tax_amount"), rate.ok().map(|_| tax));
-        });
-    }
-
+impl Calculated<'_, '_> {
     fn add_notices(&self, call: &Call<'_>, meta: &mut Meta) {
         let (invoice, state) = (self.invoice, self.found.location.state);
         let has_food_drug = invoice.lines.iter().any(|line| line.category == Some(Category::FoodDrug));
@@ -294,12 +152,5 @@ impl Answer<'_, '_> {
         let delivery = self.sale.items.len() - 1;
         let is_untaxed = |(index, line): (usize, &crate::tax::invoice::Line)| line.amount != 0 && !self.sale.is_taxed(index);
         self.sale.delivery.basis == Basis::State && self.sale.is_taxed(delivery) && self.invoice.lines.iter().enumerate().any(is_untaxed)
-    }
-}
-
-fn write_money(json: &mut Json, cents: Option<i64>) {
-    match cents {
-        Some(cents) => write_cents(json, cents),
-        None => json.null(),
     }
 }

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::json::{Json, Trim};
-use crate::tax::figures::write_known;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Date, Decimal, Fixed};
+use crate::tax::figures::{dollars, rate};
 use crate::tax::table::taxability::{Level, Price, Rule, Taxability};
 
 /// What is bought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "TaxCategory")]
 pub enum Category {
     General,
-    /// Food and medicine in one word, as rate files have them: it is answered as food.
+    // Food and medicine in one word, as rate files have them: it is answered as food.
     FoodDrug,
     Grocery,
     PreparedFood,
@@ -130,39 +135,68 @@ impl<'a> StateRules<'a> {
         })
     }
 
-    /// Writes the rules on some classes, one by one; a class without one is null with the reason.
-    pub fn write(&self, json: &mut Json, classes: &[&str]) {
-        json.array(|json| {
-            for class in classes {
-                let rules = Level::ALL.map(|level| (level, self.rule(class, level)));
-                for (level, rule) in rules.into_iter().filter(|(level, rule)| *level == Level::State || rule.is_some()) {
-                    json.object(|json| write_rule(json, class, level, rule));
-                }
-            }
-        });
+    /// The rules on some classes, one by one; a class without one is null with the reason.
+    pub fn shown(&self, classes: &[&'static str]) -> Vec<TaxRule<'a>> {
+        let of_class = |class: &&'static str| Level::ALL.map(|level| (*class, level, self.rule(class, level)));
+        let rules = classes.iter().flat_map(of_class).filter(|(_, level, rule)| *level == Level::State || rule.is_some());
+        rules.map(|(class, level, rule)| TaxRule::of(class, level, rule)).collect()
     }
 }
 
-fn write_rule(json: &mut Json, class: &str, level: Level, rule: Option<Rule<'_>>) {
-    json.key("class").text(class);
-    json.key("level").text(level.name());
-    json.key("taxable").optional_text(rule.and_then(|rule| rule.taxable()));
-    write_known(json.key("rate"), rule.and_then(|rule| rule.rate()));
-    json.key("null_reason").optional_text(rule.map_or(Some(NO_RULE), |rule| rule.null_reason()));
-    let threshold = rule.and_then(|rule| rule.threshold());
-    match threshold {
-        Some((cents, _)) => json.key("threshold").decimal(cents, 2, Trim::Keep),
-        None => json.key("threshold").null(),
+/// A rule of `tax.taxability`; a class without one has nulls and the reason.
+#[derive(Serialize, JsonSchema)]
+pub struct TaxRule<'a> {
+    #[schemars(extend("$field" = "tax.taxability/class"))]
+    class: &'static str,
+    #[schemars(extend("$field" = "tax.taxability/level"))]
+    level: &'static str,
+    #[schemars(extend("$field" = "tax.taxability/taxable"))]
+    taxable: Option<&'a str>,
+    #[schemars(extend("$field" = "tax.taxability/rate"))]
+    rate: Option<Decimal>,
+    /// Why there is no rate of its own: `general_rate`, what it depends on, `not_established`, or `no_rule_published`.
+    null_reason: Option<&'a str>,
+    #[schemars(extend("$field" = "tax.taxability/threshold"))]
+    threshold: Option<Fixed>,
+    #[schemars(extend("$field" = "tax.taxability/threshold_kind"))]
+    threshold_kind: Option<&'a str>,
+    /// Statute, regulation or page of the department that has the rule.
+    citation: Option<&'a str>,
+    #[schemars(extend("$field" = "tax.taxability/url"))]
+    url: Option<&'a str>,
+    /// What was read: `statute`, `regulation`, `department_page`, `matrix`, or `unread_statute`.
+    evidence: Option<&'a str>,
+    #[schemars(extend("$field" = "tax.taxability/note"))]
+    note: Option<&'a str>,
+    #[schemars(extend("$field" = "tax.taxability/valid_from"))]
+    valid_from: Option<Date>,
+    #[schemars(extend("$field" = "tax.taxability/valid_to"))]
+    valid_to: Option<Date>,
+    /// Record of the rule in `tax.taxability`, for `/v1/provenance/{record_id}`; null if there is no rule.
+    record_id: Option<&'a str>,
+}
+
+impl<'a> TaxRule<'a> {
+    fn of(class: &'static str, level: Level, rule: Option<Rule<'a>>) -> Self {
+        let (threshold, threshold_kind) = rule.and_then(|rule| rule.threshold()).unzip();
+        let (first, last) = rule.map_or((None, None), |rule| rule.days());
+        Self {
+            class,
+            level: level.name(),
+            taxable: rule.and_then(|rule| rule.taxable()),
+            rate: rule.and_then(|rule| rule.rate()).map(rate),
+            null_reason: rule.map_or(Some(NO_RULE), |rule| rule.null_reason()),
+            threshold: threshold.map(dollars),
+            threshold_kind,
+            citation: rule.map(|rule| rule.citation()),
+            url: rule.and_then(|rule| rule.url()),
+            evidence: rule.map(|rule| rule.evidence()),
+            note: rule.and_then(|rule| rule.note()),
+            valid_from: first.map(Date),
+            valid_to: last.map(Date),
+            record_id: rule.map(|rule| rule.record_id()),
+        }
     }
-    json.key("threshold_kind").optional_text(threshold.map(|(_, kind)| kind));
-    json.key("citation").optional_text(rule.map(|rule| rule.citation()));
-    json.key("url").optional_text(rule.and_then(|rule| rule.url()));
-    json.key("evidence").optional_text(rule.map(|rule| rule.evidence()));
-    json.key("note").optional_text(rule.and_then(|rule| rule.note()));
-    let (first, last) = rule.map_or((None, None), |rule| rule.days());
-    json.key("valid_from").optional_day(first);
-    json.key("valid_to").optional_day(last);
-    json.key("record_id").optional_text(rule.map(|rule| rule.record_id()));
 }
 
 /// What to know of rules that decided a figure and whose text was not read; none where all were.

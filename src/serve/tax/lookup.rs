@@ -126,7 +126,7 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
             let mut candidate = Candidate::of(&search, &Jurisdictions::state_only(), None);
             if coverage == "state_only" {
                 candidate.add_unknown(&search, TaxClass::Local, "local", "local_rates_not_covered");
-                let note = search.rules.local_notes.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
+                let note = search.rules.columns.local_note.get(search.rule).map(|note| format!(" {note}")).unwrap_or_default();
                 let message =
                     format!("Local taxes of {} are not covered: the rate is the state's alone, and the whole may be higher.{note}", search.state_name());
                 found.notice("LOCAL_RATES_NOT_COVERED", message);
@@ -188,7 +188,7 @@ fn newest_quarter(rates: &Rates, manifest: &Manifest) -> Option<(i16, i8)> {
 
 /// What is known of a state. That local rates could be known is not enough: the release must have them.
 pub fn coverage(search: &Search<'_>) -> &'static str {
-    let declared = search.rules.coverages.at(search.rule);
+    let declared = search.rules.columns.coverage.at(search.rule);
     match declared {
         "full" if !search.has_local_rates() || !search.state.rates.is_empty() => "full",
         "full" | "state_only" if search.rule_rate().is_some() || !search.state.rates.is_empty() => "state_only",
@@ -366,7 +366,7 @@ impl<'a> Found<'a> {
                 ),
             );
         }
-        let is_origin_sourced = matches!(search.rules.sourcings.get(search.rule), Some("origin" | "mixed"));
+        let is_origin_sourced = matches!(search.rules.columns.sourcing.get(search.rule), Some("origin" | "mixed"));
         if is_origin_sourced && !search.is_interstate && !terms.is_at_origin {
             let message = format!(
                 "{} taxes sales within the state, in whole or part, where the seller is: the rate here is that of the buyer's place. A calculation whose `from` is a place takes that where the whole tax follows it.",

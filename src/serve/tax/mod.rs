@@ -1,8 +1,10 @@
 //! Sales tax: the rate of a place on a day, and the tax of a sale.
 
+mod answer;
 mod batch;
 mod body_address;
 mod calculate;
+mod calculated;
 mod calculation;
 mod candidate;
 mod dates;
@@ -19,7 +21,6 @@ mod rate;
 mod sale;
 mod search;
 pub mod table;
-pub mod write;
 
 use crate::http::endpoint::{Family, Tag};
 use crate::release::loaded::Tables;

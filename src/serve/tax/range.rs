@@ -3,16 +3,17 @@
 use crate::days;
 use crate::place::zips::Zips;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::http::endpoint::Call;
-use crate::json::Json;
+use crate::release::provenance::Provenance;
 use crate::tax::candidate::Candidate;
 use crate::tax::goods::{Category, Goods};
 use crate::tax::location::Location;
 use crate::tax::lookup::{coverage, coverage_of_day, is_incomplete};
 use crate::tax::search::{Matches, Search};
 use crate::tax::table::boundaries::Jurisdictions;
-use crate::tax::write::write_rate_stamp;
 use pubdata_core::canonical::address::Address;
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Manifest;
@@ -32,24 +33,16 @@ pub struct Range<'a> {
 }
 
 /// Why the range of a ZIP code's rates is not known.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ZipSalesTaxNullReason")]
 pub enum Unknown {
-    /// Local rates of the state are not in the release for today.
-    NotCovered,
-    /// No rate of the state's list is that of the code's city.
+    // Local rates of the state are not in the release for today.
+    LocalRatesNotCovered,
+    // No rate of the state's list is that of the code's city.
     CityNotListed,
-    /// A rate that a place in the code has is not in the release.
-    RateMissing,
-}
-
-impl Unknown {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NotCovered => "local_rates_not_covered",
-            Self::CityNotListed => "city_not_listed",
-            Self::RateMissing => "rate_not_published",
-        }
-    }
+    // A rate that a place in the code has is not in the release.
+    RateNotPublished,
 }
 
 /// The rates of a row's ZIP code today.
@@ -57,24 +50,24 @@ impl Unknown {
 /// # Errors
 /// The reason why they are not all known.
 pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknown> {
-    let zips = call.release.table::<Zips>().ok_or(Unknown::NotCovered)?;
+    let zips = call.release.table::<Zips>().ok_or(Unknown::LocalRatesNotCovered)?;
     let as_of = call.today();
-    let state = usps(zips.states.at(row)).ok_or(Unknown::NotCovered)?;
+    let state = usps(zips.states.at(row)).ok_or(Unknown::LocalRatesNotCovered)?;
     let is_interstate = false;
     let manifest = &call.release.manifest;
     let search =
         Search::new(call, state, days::since_epoch(as_of), is_interstate).filter(|search| coverage(search) == "full" && !is_incomplete(search, manifest));
-    let search = search.ok_or(Unknown::NotCovered)?;
+    let search = search.ok_or(Unknown::LocalRatesNotCovered)?;
     let whole = |matches: Option<Matches<'a>>| match matches {
         Some(matches) if matches.is_city_unlisted => Err(Unknown::CityNotListed),
-        matches => matches.ok_or(Unknown::RateMissing),
+        matches => matches.ok_or(Unknown::RateNotPublished),
     };
     let address = Address { zip: zips.codes.at(row).to_owned(), state: state.to_owned(), ..Address::default() };
     let location = Location { address, state, zip_row: Some(row), county_fips: None, is_unincorporated: false, notices: Vec::new() };
     let sets = match search.method() {
         "no_tax" => vec![(Jurisdictions { has_state_tax: false, ..Jurisdictions::state_only() }, None)],
         _ if search.is_without_boundaries() => whole(search.by_name(&location))?.sets,
-        _ if search.has_local_rates() => match search.sets_of_zip(location.zip().ok_or(Unknown::RateMissing)?) {
+        _ if search.has_local_rates() => match search.sets_of_zip(location.zip().ok_or(Unknown::RateNotPublished)?) {
             sets if sets.is_empty() => {
                 let matches = whole(search.by_boundaries(&location))?;
                 [matches.sets, matches.around].concat()
@@ -86,30 +79,28 @@ pub fn range_of_zip<'a>(call: &Call<'a>, row: usize) -> Result<Range<'a>, Unknow
     let candidates: Vec<Candidate<'a>> = sets.iter().map(|(set, hit)| Candidate::of(&search, set, *hit)).collect();
     let is_whole = |candidate: &Candidate<'_>| candidate.missing.is_empty() && candidate.combined(GENERAL).is_ok();
     let rates = || candidates.iter().map(|candidate| candidate.known(GENERAL));
-    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole)).ok_or(Unknown::RateMissing)?;
+    let (min, max) = rates().min().zip(rates().max()).filter(|_| candidates.iter().all(is_whole)).ok_or(Unknown::RateNotPublished)?;
     let coverage = coverage_of_day(&search, manifest);
     Ok(Range { min, max, as_of, coverage, search, candidates })
 }
 
-impl Range<'_> {
-    /// Writes the records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
-    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
-        self.search.rules.provenance.write(json, manifest, self.search.rule);
-        let ends = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.known(GENERAL) == rate));
-        let [first, last] = ends;
-        let ends = if self.min == self.max { [first, None] } else { [first, last] };
-        let mut written = Vec::new();
-        for candidate in ends.into_iter().flatten() {
-            if let Some(hit) = candidate.hit {
-                hit.write_provenance(json, manifest);
-            }
+impl<'a> Range<'a> {
+    /// The records that the range was made from: the state's, and for the lowest and highest rate the boundary's and each rate's.
+    pub fn provenance(&self, manifest: &'a Manifest) -> Vec<Provenance<'a>> {
+        let mut records = vec![self.search.rules.provenance.of(manifest, self.search.rule)];
+        let [first, last] = [self.min, self.max].map(|rate| self.candidates.iter().find(|candidate| candidate.known(GENERAL) == rate));
+        let last = last.filter(|_| self.min != self.max);
+        let mut known = Vec::new();
+        for candidate in first.into_iter().chain(last) {
+            records.extend(candidate.hit.map(|hit| hit.provenance(manifest)));
             for component in &candidate.components {
-                let key = component.row.map(|(rates, row)| rates.provenance.record_id(row));
-                if key.is_some() && !written.contains(&key) {
-                    written.push(key);
-                    write_rate_stamp(component, json, manifest);
+                let record_id = component.row.map(|(rates, row)| rates.provenance.record_id(row));
+                if !known.contains(&record_id) {
+                    known.push(record_id);
+                    records.extend(component.provenance(manifest));
                 }
             }
         }
+        records
     }
 }

@@ -7,6 +7,7 @@ use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, TextForm, not_a_s
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::zips::Zips;
+use crate::tax::answer::TaxRate;
 use crate::tax::dates::date_of;
 use crate::tax::goods::{CATEGORIES, Category};
 use crate::tax::location::{Asked, Location};
@@ -23,7 +24,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("TaxRate"),
+    data: Data::of::<TaxRate<'static>>(),
     validity: Validity::Date,
     handler: Handler::Memory(rate),
 };
@@ -82,7 +83,7 @@ pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     };
     let mut found = look_up(call, location, &terms, "date")?;
     found.add_unread_notice(terms.category);
-    found.write_rate(json, &call.release.manifest, &terms);
+    json.value(&found.shown(&call.release.manifest, &terms));
     Ok(describe(&found))
 }
 

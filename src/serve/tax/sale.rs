@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::http::problem::{Code, Problem, Result};
 use crate::tax::calculation::{Item, MOST_RATES, Rounding, Sale, Taxed, calculate};
 use crate::tax::candidate::{Candidate, Known};
@@ -37,22 +40,13 @@ impl<'a> Bearing<'a> {
 }
 
 /// Who says whether delivery is taxed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "TaxCalculationShippingTaxableBasis")]
 pub enum Basis {
     Request,
     State,
     Unknown,
-}
-
-impl Basis {
-    /// The word in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::State => "state",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// The delivery of a sale.

@@ -1,13 +1,16 @@
 //! Finds the boundary records of a place, in the order in which they count: address, ZIP+4 code, ZIP code, named place; and, for states whose boundaries are not published here,
 //! the county and city by name.
 
-use crate::http::endpoint::Call;
-use crate::tax::table::STATES;
 use std::collections::BTreeMap;
 
-use crate::json::Json;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::http::endpoint::Call;
 use crate::place::zips::Zips;
+use crate::release::provenance::Provenance;
 use crate::tax::goods::StateRules;
+use crate::tax::table::STATES;
 use crate::tax::table::boundaries::{Boundaries, Jurisdictions};
 use crate::tax::table::rates::{Class as TaxClass, Rates};
 use crate::tax::table::rules::Rules;
@@ -40,14 +43,16 @@ impl<'a> Hit<'a> {
         self.boundaries.set(self.row) == other.boundaries.set(other.row) || self.jurisdictions() == other.jurisdictions()
     }
 
-    /// Writes the provenance object of the record.
-    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest) {
-        self.boundaries.write_provenance(json, manifest, self.row);
+    /// The provenance of the record.
+    pub fn provenance(&self, manifest: &'a Manifest) -> Provenance<'a> {
+        self.boundaries.provenance(manifest, self.row)
     }
 }
 
 /// How near to the place the answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "TaxMatchLevel")]
 pub enum Level {
     Address,
     Zip9,
@@ -57,22 +62,6 @@ pub enum Level {
     Place,
     County,
     State,
-}
-
-impl Level {
-    /// The word in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Address => "address",
-            Self::Zip9 => "zip9",
-            Self::Zip5 => "zip5",
-            Self::Zip5Consensus => "zip5_consensus",
-            Self::Zip5Lowest => "zip5_lowest",
-            Self::Place => "place",
-            Self::County => "county",
-            Self::State => "state",
-        }
-    }
 }
 
 /// Sets of jurisdictions that a place may lie in, each with the record that says so.
@@ -114,7 +103,7 @@ impl<'a> Search<'a> {
     pub fn new(call: &Call<'a>, state_code: &'static str, day: i32, is_interstate: bool) -> Option<Self> {
         let index = TaxTables::of(call.release);
         let rules = index.rules.as_ref()?;
-        let rule = rules.states.find(state_code)?;
+        let rule = rules.columns.state.find(state_code)?;
         let known = call.contracts().get(STATES).and_then(|contract| contract.value("state", state_code));
         let lists_only_taxed_addresses = known.and_then(|known| known.note("addresses")) == Some("only_taxed");
         let (zips, state) = (call.release.table(), index.state(state_code));
@@ -136,7 +125,7 @@ impl<'a> Search<'a> {
     }
 
     pub fn state_name(&self) -> &'a str {
-        self.rules.names.at(self.rule)
+        self.rules.columns.state_name.at(self.rule)
     }
 
     /// Looks the place up in the boundary records; none when no record of the day has it. A place outside of every city is in none that has a city's tax.
@@ -347,7 +336,7 @@ impl<'a> Search<'a> {
 
     /// How a rate of the state is found.
     pub fn method(&self) -> &'a str {
-        self.rules.methods.at(self.rule)
+        self.rules.columns.method.at(self.rule)
     }
 
     /// Whether local rates are known, and no boundaries of them.

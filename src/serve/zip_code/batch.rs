@@ -1,8 +1,11 @@
 //! Answers `POST /v1/zip/batch`: what is known of many ZIP codes at once.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::code::{describe, find, published};
-use super::record::{Chosen, FIELDS};
-use crate::http::batch::write_item;
+use super::record::{Chosen, FIELDS, Record, Zip};
+use crate::http::batch::BatchItem;
 use crate::http::body::Body;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -23,10 +26,18 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
     body: Some("ZipBatchRequest"),
-    data: Data::Written("ZipBatch"),
+    data: Data::of::<ZipBatch<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };
+
+#[derive(Serialize, JsonSchema)]
+struct ZipBatch<'a>(Vec<BatchItem<'a, Asked<'a>, Zip<'a>>>);
+
+/// ZIP code as the request has it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Asked<'a>(&'a str);
 
 /// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the problem.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -44,13 +55,12 @@ pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     }
     call.charge(codes.len())?;
     let chosen = Chosen::of(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>()).as_deref());
-    json.array(|json| {
-        for item in codes.iter().enumerate() {
-            let outcome = find(call, zips, item.1);
-            let mut of_item = Meta::default();
-            outcome.iter().for_each(|record| record.note(&mut of_item, &chosen));
-            write_item(json, call, item, &outcome, &of_item.notices, |json, record| record.write(json, &chosen));
-        }
+    let outcomes: Vec<Result<Record<'_>>> = codes.iter().map(|code| find(call, zips, code)).collect();
+    let items = codes.iter().zip(&outcomes).enumerate().map(|(index, (code, outcome))| {
+        let mut of_item = Meta::default();
+        outcome.iter().for_each(|record| record.note(&mut of_item, &chosen));
+        BatchItem::of(call, (index, Asked(code)), outcome.as_ref().map(|record| record.shown(&chosen)), of_item.notices)
     });
+    json.value(&ZipBatch(items.collect()));
     Ok(describe(zips, &chosen))
 }

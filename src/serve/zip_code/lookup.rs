@@ -1,7 +1,7 @@
 //! Answers `GET /v1/zip/{zip}`: what is known of a ZIP code.
 
 use super::code::{describe, find, published};
-use super::record::{Chosen, FIELDS};
+use super::record::{Chosen, FIELDS, Zip};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -18,7 +18,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("Zip"),
+    data: Data::of::<Zip<'static>>(),
     validity: Validity::Day,
     handler: Handler::Memory(zip),
 };
@@ -32,7 +32,7 @@ pub fn zip(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
     let chosen = Chosen::of(call.listed("fields").as_deref());
     let record = find(call, zips, call.path_value("zip"))?;
-    record.write(json, &chosen);
+    json.value(&record.shown(&chosen));
     let mut meta = describe(zips, &chosen);
     record.note(&mut meta, &chosen);
     Ok(meta)

@@ -1,6 +1,10 @@
 //! Answers `GET /v1/zip/{zip}/nearby`: the codes around one, nearest first. Distances are between points, whatever area is around them.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::code::{ZIPS, find, published, scope};
+use crate::answer::{Decimal, Float};
 use crate::http::components::Data;
 use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -10,9 +14,10 @@ use pubdata_store::Scope;
 
 use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
-use crate::json::{Json, Trim};
+use crate::json::Json;
 use crate::place::distance::{distance_mi, within};
 use crate::place::zips::Zips;
+use crate::release::provenance::Provenance;
 
 const DEFAULT_RADIUS_MI: f64 = 10.0;
 
@@ -40,7 +45,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Scope(Scope::General),
     parameters: PARAMETERS,
     body: None,
-    data: Data::Written("NearbyZips"),
+    data: Data::of::<NearbyZips<'static>>(),
     validity: Validity::Day,
     handler: Handler::Memory(nearby),
 };
@@ -65,9 +70,9 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let has_self = query.get("include_self") == Some("true");
 
     let is_wanted = |row: usize| (has_self || row != center) && query.get("type").is_none_or(|wanted| zips.types.at(row) == wanted);
-    let shown = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * 100.0).round() as u32);
+    let hundredths = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * 100.0).round() as u32);
     let rows = within(&zips.points, place, radius_mi).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
-    let mut near: Vec<Near> = rows.map(|row| (shown(row), row)).collect();
+    let mut near: Vec<Near> = rows.map(|row| (hundredths(row), row)).collect();
     let total = near.len();
     // Rows are in the order of their codes.
     near.sort_unstable();
@@ -78,7 +83,7 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let has_more = near.len() > limit;
     near.truncate(limit);
     let next_cursor = near.last().filter(|_| has_more).map(|(hundredths, row)| paging.cursor(&format!("{hundredths}:{row}")));
-    json.array(|json| near.iter().for_each(|near| write_near(json, call, zips, *near)));
+    json.value(&NearbyZips(near.iter().map(|near| shown(call, zips, *near)).collect()));
 
     let page = Page { limit, count: near.len(), next_cursor, total, is_total_exact: true, is_cut: false };
     let coverage = Some(Coverage { scope: scope(zips), ..Coverage::default() });
@@ -87,17 +92,45 @@ pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-fn write_near(json: &mut Json, call: &Call<'_>, zips: &Zips, (hundredths, row): Near) {
+#[derive(Serialize, JsonSchema)]
+struct NearbyZips<'a>(Vec<NearbyZip<'a>>);
+
+#[derive(Serialize, JsonSchema)]
+struct NearbyZip<'a> {
+    #[schemars(extend("$field" = "zip.zip/zip"))]
+    zip: &'a str,
+    #[serde(rename = "type")]
+    #[schemars(extend("$field" = "zip.zip/type"))]
+    kind: &'a str,
+    #[schemars(extend("$field" = "zip.zip/city"))]
+    city: &'a str,
+    #[schemars(extend("$field" = "zip.zip/state"))]
+    state: &'a str,
+    #[schemars(extend("$field" = "zip.zip/lat", "nullable" = false))]
+    lat: Float,
+    #[schemars(extend("$field" = "zip.zip/lon", "nullable" = false))]
+    lon: Float,
+    /// Great circle between the codes' points, statute miles, rounded to 0.01.
+    #[schemars(range(min = 0))]
+    distance_mi: Decimal,
+    /// `centroid`: the distance is measured between the points of the two ZIP codes, not between their borders.
+    #[schemars(extend("enum" = ["centroid"]))]
+    basis: &'static str,
+    /// Record of the ZIP code in `zip.zip`.
+    provenance: Provenance<'a>,
+}
+
+fn shown<'a>(call: &'a Call<'_>, zips: &'a Zips, (hundredths, row): Near) -> NearbyZip<'a> {
     let (lat, lon) = zips.place(row).unwrap_or((f64::NAN, f64::NAN));
-    json.object(|json| {
-        json.key("zip").text(zips.codes.at(row));
-        json.key("type").text(zips.types.at(row));
-        json.key("city").text(zips.cities.at(row));
-        json.key("state").text(zips.states.at(row));
-        json.key("lat").float(lat);
-        json.key("lon").float(lon);
-        json.key("distance_mi").decimal(i64::from(hundredths), 2, Trim::Zeros);
-        json.key("basis").text("centroid");
-        zips.provenance.write(json.key("provenance"), &call.release.manifest, row);
-    });
+    NearbyZip {
+        zip: zips.codes.at(row),
+        kind: zips.types.at(row),
+        city: zips.cities.at(row),
+        state: zips.states.at(row),
+        lat: Float(lat),
+        lon: Float(lon),
+        distance_mi: Decimal { units: hundredths.into(), scale: 2 },
+        basis: "centroid",
+        provenance: zips.provenance.of(&call.release.manifest, row),
+    }
 }

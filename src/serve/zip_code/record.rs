@@ -1,5 +1,11 @@
-//! Writes a ZIP code with the fields that the caller chose, and the records that they were made from.
+//! A ZIP code with the fields that the caller chose, and the records that they were made from.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::answer::{Date, Decimal, Float, Members};
 use crate::geo::area::{Area, AreaKind};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::tables::Geo;
@@ -7,8 +13,9 @@ use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::json::Json;
 use crate::place::zips::Zips;
-use crate::tax::figures::write_rate;
-use crate::tax::range::{Range, range_of_zip};
+use crate::release::provenance::Provenance;
+use crate::tax::figures::rate;
+use crate::tax::range::{Range, Unknown, range_of_zip};
 
 /// Fields that a caller may choose; `zip`, `input` and `provenance` are always there.
 #[rustfmt::skip]
@@ -41,64 +48,189 @@ pub struct Record<'a> {
     pub input: &'a str,
 }
 
+/// With `fields`, of the others only those that were asked for.
+#[derive(Serialize, JsonSchema)]
+pub struct Zip<'a> {
+    /// ZIP code exactly as the request gave it.
+    input: &'a str,
+    #[schemars(extend("$field" = "zip.zip/zip"))]
+    zip: &'a str,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schemars(title = "ZipType", extend("$field" = "zip.zip/type"))]
+    kind: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/type_raw"))]
+    type_raw: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/city"))]
+    city: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/other_cities"))]
+    other_cities: Option<Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/state"))]
+    state: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/military_region"))]
+    military_region: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/state_name"))]
+    state_name: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/state_fips"))]
+    state_fips: Option<Option<&'a str>>,
+    /// County of the place; null for military mail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    county: Option<Option<ZipCounty<'a>>>,
+    /// Counties that the ZIP code lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ZipCountyPart<'a>>")]
+    counties: Option<Vec<ZipCountyPart<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/lat"))]
+    lat: Option<Option<Float>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/lon"))]
+    lon: Option<Option<Float>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/coordinate_accuracy"))]
+    coordinate_accuracy: Option<Option<&'a str>>,
+    /// ZIP Code Tabulation Area that stands for the ZIP code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ZipZcta<'a>")]
+    zcta: Option<ZipZcta<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "geo.geography/land_area_sqmi", "nullable" = true))]
+    land_area_sqmi: Option<Option<Decimal>>,
+    /// Water area of the ZCTA in square miles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    water_area_sqmi: Option<Option<Decimal>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/timezone", "nullable" = true))]
+    timezone: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/timezone_basis", "nullable" = true))]
+    timezone_basis: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("$field" = "zip.zip/timezone_null_reason", "nullable" = true))]
+    timezone_null_reason: Option<Option<&'a str>>,
+    /// Figures of the ZCTA that stands for the ZIP code; null if the release has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demographics: Option<Option<ZipDemographics<'a>>>,
+    /// Range of combined sales tax rates in the ZIP code today; null with a reason if they are not all known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sales_tax: Option<Option<ZipSalesTax>>,
+    /// Why `sales_tax` is null: the release has no local rates of the state for today; the state's list has no rate of the city; or a rate of the place is not in the release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sales_tax_null_reason: Option<Option<Unknown>>,
+    /// The records that the answer was made from.
+    provenance: Vec<Provenance<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ZipCounty<'a> {
+    #[schemars(extend("$field" = "zip.zip/county_fips", "nullable" = false))]
+    fips: &'a str,
+    #[schemars(extend("$field" = "zip.zip/county_name"))]
+    name: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ZipCountyPart<'a> {
+    #[schemars(extend("$field" = "zip.county/county_fips"))]
+    fips: &'a str,
+    #[schemars(extend("$field" = "zip.county/county_name"))]
+    name: Option<&'a str>,
+    #[schemars(extend("$field" = "zip.county/share"))]
+    share: Option<Float>,
+    #[schemars(extend("$field" = "zip.county/basis"))]
+    basis: &'a str,
+}
+
+/// ZIP Code Tabulation Area that stands for the ZIP code.
+#[derive(Serialize, JsonSchema)]
+struct ZipZcta<'a> {
+    #[schemars(extend("$field" = "zip.zip/zcta"))]
+    code: Option<&'a str>,
+    #[serde(rename = "match")]
+    #[schemars(extend("$field" = "zip.zip/zcta_match"))]
+    zcta_match: &'a str,
+}
+
+/// Metrics of the ZCTA that stands for the ZIP code, by key, and their vintage.
+#[derive(Serialize, JsonSchema)]
+struct ZipDemographics<'a> {
+    #[serde(flatten)]
+    metrics: Members<&'a str, MetricAsWritten>,
+    /// Survey vintage of the figures.
+    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Vintage"))]
+    vintage: Box<RawValue>,
+}
+
+// A metric in the text that its table keeps of it: making it anew for each code would take most of the answer's time.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline, extend("$ref" = "#/components/schemas/Metric"))]
+struct MetricAsWritten(#[schemars(with = "Value")] Box<RawValue>);
+
+/// Lowest and highest combined rate in the ZIP code today; null where local rates are not covered.
+#[derive(Serialize, JsonSchema)]
+struct ZipSalesTax {
+    /// Lowest combined rate, as a fraction from 0 to 1: 0.0725 is 7.25 percent.
+    min_rate: Decimal,
+    /// Highest combined rate, as a fraction from 0 to 1: 0.0725 is 7.25 percent.
+    max_rate: Decimal,
+    /// Day for which the rates hold.
+    #[schemars(with = "Date")]
+    as_of: jiff::civil::Date,
+    /// Whether boundaries say where rates apply, or only the names of places.
+    #[schemars(extend("enum" = ["full", "partial"]))]
+    coverage: &'static str,
+}
+
 impl<'a> Record<'a> {
-    /// Writes the record.
-    pub fn write(&self, json: &mut Json, chosen: &Chosen) {
+    /// The record as answers show it.
+    pub fn shown(&self, chosen: &Chosen) -> Zip<'a> {
         let (zips, row) = (self.zips, self.row);
+        let has = |field: &str| chosen.has(field);
         let area = self.area();
-        let is_range_needed = chosen.has("sales_tax") || chosen.has("sales_tax_null_reason");
+        let place = area.and_then(|area| area.place);
+        let is_range_needed = has("sales_tax") || has("sales_tax_null_reason");
         let (range, unknown) = match is_range_needed.then(|| range_of_zip(self.call, row)) {
             Some(Ok(range)) => (Some(range), None),
-            Some(Err(unknown)) => (None, Some(unknown.name())),
+            Some(Err(unknown)) => (None, Some(unknown)),
             None => (None, None),
         };
-        json.object(|json| {
-            json.key("input").text(self.input);
-            json.key("zip").text(zips.codes.at(row));
-            let mut field = |name: &str, write: &dyn Fn(&mut Json)| {
-                if chosen.has(name) {
-                    write(json.key(name));
-                }
-            };
-            field("type", &|json| json.text(zips.types.at(row)));
-            field("type_raw", &|json| json.optional_text(zips.types_raw.get(row)));
-            field("city", &|json| json.text(zips.cities.at(row)));
-            field("other_cities", &|json| json.texts(zips.other_cities.at(row)));
-            field("state", &|json| json.text(zips.states.at(row)));
-            field("military_region", &|json| json.optional_text(zips.military_regions.get(row)));
-            field("state_name", &|json| json.optional_text(zips.state_names.get(row)));
-            field("state_fips", &|json| json.optional_text(zips.state_fips.get(row)));
-            field("county", &|json| self.write_county(json));
-            field("counties", &|json| self.write_counties(json));
-            field("lat", &|json| write_degrees(json, zips.place(row).map(|place| place.0)));
-            field("lon", &|json| write_degrees(json, zips.place(row).map(|place| place.1)));
-            field("coordinate_accuracy", &|json| json.optional_text(zips.accuracies.get(row)));
-            field("zcta", &|json| {
-                json.object(|json| {
-                    json.key("code").optional_text(zips.zctas.get(row));
-                    json.key("match").text(zips.zcta_matches.at(row));
-                });
-            });
-            let place = area.as_ref().and_then(|area| area.place);
-            field("land_area_sqmi", &|json| match place {
-                Some((places, row)) => places.write_land_area_sqmi(json, row),
-                None => json.null(),
-            });
-            field("water_area_sqmi", &|json| match place {
-                Some((places, row)) => places.write_water_area_sqmi(json, row),
-                None => json.null(),
-            });
-            field("timezone", &|json| json.optional_text(zips.time_zones.get(row)));
-            field("timezone_basis", &|json| json.optional_text(zips.time_zone_bases.get(row)));
-            field("timezone_null_reason", &|json| json.optional_text(zips.time_zone_null_reasons.get(row)));
-            field("demographics", &|json| self.write_demographics(json, area.as_ref()));
-            field("sales_tax", &|json| write_range(json, range.as_ref()));
-            field("sales_tax_null_reason", &|json| json.optional_text(unknown));
-            self.write_provenance(json.key("provenance"), chosen, area.as_ref(), range.as_ref());
-        });
+        Zip {
+            input: self.input,
+            zip: zips.codes.at(row),
+            kind: has("type").then(|| zips.types.at(row)),
+            type_raw: has("type_raw").then(|| zips.types_raw.get(row)),
+            city: has("city").then(|| zips.cities.at(row)),
+            other_cities: has("other_cities").then(|| zips.other_cities.at(row).collect()),
+            state: has("state").then(|| zips.states.at(row)),
+            military_region: has("military_region").then(|| zips.military_regions.get(row)),
+            state_name: has("state_name").then(|| zips.state_names.get(row)),
+            state_fips: has("state_fips").then(|| zips.state_fips.get(row)),
+            county: has("county").then(|| zips.county_fips.get(row).map(|fips| ZipCounty { fips, name: zips.county_names.get(row) })),
+            counties: has("counties").then(|| self.counties()),
+            lat: has("lat").then(|| zips.place(row).map(|place| Float(place.0))),
+            lon: has("lon").then(|| zips.place(row).map(|place| Float(place.1))),
+            coordinate_accuracy: has("coordinate_accuracy").then(|| zips.accuracies.get(row)),
+            zcta: has("zcta").then(|| ZipZcta { code: zips.zctas.get(row), zcta_match: zips.zcta_matches.at(row) }),
+            land_area_sqmi: has("land_area_sqmi").then(|| place.map(|(places, row)| places.land_area_sqmi(row))),
+            water_area_sqmi: has("water_area_sqmi").then(|| place.map(|(places, row)| places.water_area_sqmi(row))),
+            timezone: has("timezone").then(|| zips.time_zones.get(row)),
+            timezone_basis: has("timezone_basis").then(|| zips.time_zone_bases.get(row)),
+            timezone_null_reason: has("timezone_null_reason").then(|| zips.time_zone_null_reasons.get(row)),
+            demographics: has("demographics").then(|| area.map(|area| self.demographics(&area))),
+            sales_tax: has("sales_tax").then(|| range.as_ref().map(sales_tax)),
+            sales_tax_null_reason: has("sales_tax_null_reason").then_some(unknown),
+            provenance: self.provenance(chosen, area.as_ref(), range.as_ref()),
+        }
     }
 
-    /// Adds the notices of the fields that were written.
+    /// Adds the notices of the fields that are shown.
     pub fn note(&self, meta: &mut Meta, chosen: &Chosen) {
         let (code, state) = (self.zips.codes.at(self.row), self.zips.states.at(self.row));
         if let Some(region) = self.zips.military_regions.get(self.row).filter(|region| *region != state && chosen.has("state")) {
@@ -131,75 +263,54 @@ impl<'a> Record<'a> {
         Area::find(&Geo::of(self.call.release), AreaKind::Zcta, code, None, "zip").ok()
     }
 
-    fn write_county(&self, json: &mut Json) {
-        let Some(fips) = self.zips.county_fips.get(self.row) else { return json.null() };
-        json.object(|json| {
-            json.key("fips").text(fips);
-            json.key("name").optional_text(self.zips.county_names.get(self.row));
-        });
-    }
-
-    fn write_counties(&self, json: &mut Json) {
-        json.array(|json| {
-            let Some(counties) = &self.zips.counties else { return };
-            for row in counties.of_zip(self.zips.codes.at(self.row)) {
-                json.object(|json| {
-                    json.key("fips").text(counties.county_fips.at(row));
-                    json.key("name").optional_text(counties.county_names.get(row));
-                    write_degrees(json.key("share"), counties.share(row));
-                    json.key("basis").text(counties.bases.at(row));
-                });
-            }
-        });
+    fn counties(&self) -> Vec<ZipCountyPart<'a>> {
+        let Some(counties) = &self.zips.counties else { return Vec::new() };
+        let part = |row| ZipCountyPart {
+            fips: counties.county_fips.at(row),
+            name: counties.county_names.get(row),
+            share: counties.share(row).map(Float),
+            basis: counties.bases.at(row),
+        };
+        counties.of_zip(self.zips.codes.at(self.row)).map(part).collect()
     }
 
     fn all_metrics(&self) -> Vec<usize> {
         (0..Geo::of(self.call.release).metric_keys.len()).collect()
     }
 
-    fn write_demographics(&self, json: &mut Json, area: Option<&Area<'_>>) {
-        let Some(area) = area else { return json.null() };
-        json.object(|json| {
-            for (metric, key) in Geo::of(self.call.release).metric_keys.iter().enumerate() {
-                json.key(key).object(|json| area.write_metric(json, key, metric));
-            }
-            area.write_vintage(json.key("vintage"));
-        });
+    fn demographics(&self, area: &Area<'_>) -> ZipDemographics<'a> {
+        let metric = |(metric, key): (usize, &'a String)| {
+            let written = written(|json| json.object(|json| area.write_metric(json, key, metric)));
+            (key.as_str(), MetricAsWritten(written))
+        };
+        let metrics = Geo::of(self.call.release).metric_keys.iter().enumerate().map(metric).collect();
+        ZipDemographics { metrics: Members(metrics), vintage: written(|json| area.write_vintage(json)) }
     }
 
-    /// Writes the records that the answer was made from, as far as their fields are in it.
-    fn write_provenance(&self, json: &mut Json, chosen: &Chosen, area: Option<&Area<'_>>, range: Option<&Range<'_>>) {
+    /// The records that the answer was made from, as far as their fields are in it.
+    fn provenance(&self, chosen: &Chosen, area: Option<&Area<'a>>, range: Option<&Range<'a>>) -> Vec<Provenance<'a>> {
         let manifest = &self.call.release.manifest;
-        json.array(|json| {
-            self.zips.provenance.write(json, manifest, self.row);
-            if let Some(counties) = self.zips.counties.as_ref().filter(|_| chosen.has("counties")) {
-                counties.of_zip(self.zips.codes.at(self.row)).for_each(|row| counties.provenance.write(json, manifest, row));
-            }
-            if let Some((places, row)) = area.and_then(|area| area.place).filter(|_| chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi"))
-                && let Some(origin) = &places.origin
-            {
-                origin.write(json, places.validation_statuses.at(row), places.record_ids.at(row));
-            }
-            if let Some(area) = area.filter(|area| area.area.is_some() && chosen.has("demographics")) {
-                area.write_provenance(self.call.release, json, &self.all_metrics());
-            }
-            if let Some(range) = range {
-                range.write_provenance(json, manifest);
-            }
-        });
+        let mut records = vec![self.zips.provenance.of(manifest, self.row)];
+        if let Some(counties) = self.zips.counties.as_ref().filter(|_| chosen.has("counties")) {
+            records.extend(counties.of_zip(self.zips.codes.at(self.row)).map(|row| counties.provenance.of(manifest, row)));
+        }
+        if chosen.has("land_area_sqmi") || chosen.has("water_area_sqmi") {
+            records.extend(area.and_then(Area::geography_provenance));
+        }
+        if let Some(area) = area.filter(|area| area.area.is_some() && chosen.has("demographics")) {
+            records.push(area.provenance(self.call.release, &self.all_metrics()));
+        }
+        records.extend(range.into_iter().flat_map(|range| range.provenance(manifest)));
+        records
     }
 }
 
-fn write_range(json: &mut Json, range: Option<&Range<'_>>) {
-    let Some(range) = range else { return json.null() };
-    json.object(|json| {
-        write_rate(json.key("min_rate"), range.min);
-        write_rate(json.key("max_rate"), range.max);
-        json.key("as_of").text(&range.as_of.to_string());
-        json.key("coverage").text(range.coverage);
-    });
+fn written(write: impl FnOnce(&mut Json)) -> Box<RawValue> {
+    let mut json = Json::new();
+    write(&mut json);
+    String::from_utf8(json.into_bytes()).ok().and_then(|text| RawValue::from_string(text).ok()).expect("the writer makes JSON")
 }
 
-fn write_degrees(json: &mut Json, value: Option<f64>) {
-    json.float(value.unwrap_or(f64::NAN));
+fn sales_tax(range: &Range<'_>) -> ZipSalesTax {
+    ZipSalesTax { min_rate: rate(range.min), max_rate: rate(range.max), as_of: range.as_of, coverage: range.coverage }
 }

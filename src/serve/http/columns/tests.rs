@@ -1,5 +1,7 @@
 //! Cells, rows and columns of tables; the figures are made up.
 
+use schemars::JsonSchema;
+
 use super::{Columns, cell, guarded};
 use crate::http::components::Data;
 
@@ -49,50 +51,108 @@ fn no_text_is_run_as_a_formula_and_every_text_can_be_had_back() {
     assert_eq!((cell_of("-5"), cell_of("\"-5\""), cell_of(r#"["=a","b"]"#)), ("-5".to_owned(), "'-5".to_owned(), "'=a;b".to_owned()));
 }
 
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Towns(Vec<Town>);
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Town {
+    zip: String,
+    city: Option<String>,
+    county: County,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct County {
+    fips: String,
+    name: String,
+}
+
 #[test]
 fn columns_are_those_of_the_schema_whatever_the_rows_hold() {
-    let columns = Columns::of(&Data::Written("NearbyZips"), "", &|_| false);
-    let header = String::from_utf8(columns.header()).unwrap();
-    assert!(header.starts_with("zip,type,city,state,lat,lon,distance_mi,basis,provenance.dataset_id,"), "{header}");
-    assert_eq!(table(&columns, "[]"), (0, header.clone()));
-    let (count, text) = table(&columns, r#"[{"zip":"00501","lat":null,"city":"A, B","unknown":1}]"#);
-    assert_eq!((count, text.lines().nth(1).unwrap()), (1, format!("00501,,\"A, B\"{}", ",".repeat(header.matches(',').count() - 2)).as_str()));
+    let columns = Columns::of(&Data::of::<Towns>(), "", &|_| false);
+    let header = "zip,city,county.fips,county.name\r\n";
+    assert_eq!(table(&columns, "[]"), (0, header.to_owned()));
+    let rows = r#"[{"zip":"00501","county":null,"city":"A, B","unknown":1}]"#;
+    assert_eq!(table(&columns, rows), (1, format!("{header}00501,\"A, B\",,\r\n")));
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Company {
+    series: Vec<Series>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Series {
+    metric: String,
+    values: Vec<Figure>,
+    null_reason: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Figure {
+    metric: String,
+    fiscal_year: i32,
+    value: f64,
 }
 
 #[test]
 fn an_inner_list_gives_a_row_for_each_item_and_one_for_none() {
-    let columns = Columns::of(&Data::Written("Financials"), "series/values", &|_| false);
-    let header = String::from_utf8(columns.header()).unwrap();
-    assert!(header.starts_with("metric,unit,values.metric,values.fiscal_year,values.fiscal_period,"), "{header}");
-    assert!(header.contains(",values.first_reported.value,") && header.trim_end().ends_with(",null_reason"), "{header}");
+    let columns = Columns::of(&Data::of::<Company>(), "series/values", &|_| false);
     let data = r#"{"cik":"1","series":[
         {"metric":"revenue","unit":"USD","values":[{"fiscal_year":2023,"value":1.5},{"fiscal_year":2024,"value":-2}],"null_reason":null},
         {"metric":"net_income","unit":"USD","values":[],"null_reason":"not_tagged"}]}"#;
-    let (count, text) = table(&columns, data);
-    let rows: Vec<&str> = text.lines().skip(1).collect();
-    assert_eq!(count, 3);
-    assert!(rows[0].starts_with("revenue,USD,,2023,") && rows[0].ends_with(','), "{text}");
-    assert!(rows[1].starts_with("revenue,USD,,2024,") && rows[1].contains(",-2,"), "{text}");
-    assert!(rows[2].starts_with("net_income,USD,,") && rows[2].ends_with(",not_tagged"), "{text}");
-    assert!(rows.iter().all(|row| row.matches(',').count() == header.matches(',').count()));
+    let header = "metric,values.metric,values.fiscal_year,values.value,null_reason\r\n";
+    let rows = "revenue,,2023,1.5,\r\nrevenue,,2024,-2,\r\nnet_income,,,,not_tagged\r\n";
+    assert_eq!(table(&columns, data), (3, format!("{header}{rows}")));
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Areas {
+    areas: Vec<Area>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Area {
+    name: String,
+    point: Option<Point>,
+    metrics: Chosen,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Point {
+    lat: f64,
+    lon: f64,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "tables are made of the schema alone")]
+struct Chosen {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    age: Option<Point>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    population: Option<Point>,
 }
 
 #[test]
 fn what_is_not_as_its_schema_says_is_a_problem() {
-    let columns = Columns::of(&Data::Written("Schools"), "schools", &|_| false);
-    for data in ["", "[", "{}", r#"{"schools":1}"#, r#"{"schools":[{"a":1,"a":2}]}"#] {
+    let columns = Columns::of(&Data::of::<Areas>(), "areas", &|_| false);
+    for data in ["", "[", "{}", r#"{"areas":1}"#, r#"{"areas":[{"a":1,"a":2}]}"#] {
         assert_eq!(columns.write(data.as_bytes(), &mut Vec::new()).unwrap_err().code.name(), "internal_error", "{data}");
     }
 }
 
 #[test]
 fn of_what_a_request_chooses_only_that_has_columns() {
-    let header = |named: &str| String::from_utf8(Columns::of(&Data::Written("StateCounties"), "counties", &|name| name == named).header()).unwrap();
-    assert!(!header("").contains("metrics."), "{}", header(""));
-    let of_one = header("population");
-    assert!(of_one.contains("geography.internal_point.lat,"), "{of_one}");
-    let figures = of_one.split("metrics.").skip(1).map(|name| name.trim_end().trim_end_matches(",provenance").trim_end_matches(','));
-    let expected = ["value", "bound", "bound_type", "moe", "moe_approximate", "moe_status", "qualifier", "null_reason", "record_id"]
-        .map(|name| format!("population.{name}"));
-    assert_eq!(figures.collect::<Vec<_>>(), expected);
+    let header = |named: &str| String::from_utf8(Columns::of(&Data::of::<Areas>(), "areas", &|name| name == named).header()).unwrap();
+    assert_eq!(header("").trim_end(), "name,point.lat,point.lon");
+    assert_eq!(header("population").trim_end(), "name,point.lat,point.lon,metrics.population.lat,metrics.population.lon");
 }

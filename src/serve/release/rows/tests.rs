@@ -7,6 +7,10 @@ use arrow::datatypes::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64
 use proptest::prelude::*;
 
 use super::*;
+use crate::answer::{Date, Decimal, Float};
+use crate::json::Json;
+use crate::release::row::row;
+use crate::release::row_cells::Texts;
 use pubdata_core::ids::Digest;
 use pubdata_store::{Copies, PartReport};
 
@@ -18,6 +22,36 @@ impl Dataset for Sample {
     const KEY: &'static str = "key";
     /// In another order than the columns.
     const COLUMNS: &'static [&'static str] = &["whole", "text", "texts", "key", "day", "price", "flag", "float", "long", "later?", "rate"];
+}
+
+row! {
+    struct SampleFields<'a> of Sample {
+        key: &'a str,
+        text: Option<&'a str>,
+        texts: Texts<'a>,
+        day: Option<Date>,
+        price: Option<Decimal>,
+        rate: Option<Decimal>,
+        flag: Option<bool>,
+        float: Option<Float>,
+        whole: Option<i32>,
+        long: Option<i64>,
+        later "?": Option<&'a str>,
+        object: Option<SamplePart<'a>>,
+    }
+}
+
+row! {
+    struct SamplePart<'a> of Sample {
+        #[serde(rename = "a")]
+        price: Option<Decimal>,
+        #[serde(rename = "b")]
+        flag: Option<bool>,
+        #[serde(rename = "c")]
+        later "?": Option<&'a str>,
+        #[serde(rename = "d")]
+        other: i32 = 7,
+    }
 }
 
 const NAMES: [&str; 11] = ["key", "text", "texts", "day", "price", "rate", "flag", "float", "whole", "long", "later"];
@@ -97,12 +131,6 @@ fn part() -> Part {
     }
 }
 
-fn json(write: impl FnOnce(&mut Json)) -> String {
-    let mut json = Json::new();
-    json.object(write);
-    String::from_utf8(json.into_bytes()).unwrap()
-}
-
 /// What a member is by its column alone.
 fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     json.key(name);
@@ -115,8 +143,8 @@ fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
         DataType::Decimal128(_, scale) => json.wide_decimal(column.as_primitive::<Decimal128Type>().value(row), u8::try_from(*scale).unwrap()),
         DataType::Boolean => json.flag(column.as_boolean().value(row)),
         DataType::Float64 => json.float(column.as_primitive::<Float64Type>().value(row)),
-        DataType::Int32 => json.integer(i64::from(column.as_primitive::<Int32Type>().value(row))),
-        DataType::Int64 => json.integer(column.as_primitive::<Int64Type>().value(row)),
+        DataType::Int32 => json.value(&column.as_primitive::<Int32Type>().value(row)),
+        DataType::Int64 => json.value(&column.as_primitive::<Int64Type>().value(row)),
         other => panic!("{other}"),
     }
 }
@@ -133,8 +161,6 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
     for (row, of) in given.iter().enumerate() {
         let record = Record { rows: rows.clone(), part: &part, row };
         for name in NAMES {
-            let column = batch.column_by_name(name).unwrap();
-            assert_eq!(json(|json| record.member_as(json, "other", name)), json(|json| member(json, "other", column, row)), "{name}");
             let is = |wanted: &str, value: bool| name == wanted && value;
             assert_eq!(record.text(name).is_some(), is("key", true) || is("text", of.text.is_some()), "{name}");
             assert_eq!(record.day(name).is_some(), is("day", of.day.is_some()), "{name}");
@@ -145,12 +171,21 @@ fn check(rows: Rows<Sample>, given: &[Given]) {
         assert_eq!((record.at("key"), record.text("text"), record.at("later")), (of.key.as_str(), of.text.as_deref(), ""));
         assert_eq!(record.texts("texts"), of.texts.clone().unwrap_or_default());
         assert_eq!((record.day("day"), record.integer("whole"), record.float("float").map(f64::to_bits)), (of.day, of.whole, of.float.map(f64::to_bits)));
-        let (is_null, members) = (of.price.is_none() && of.flag.is_none(), [("a", "price"), ("b", "flag"), ("c", "later")]);
-        let expected = json(|json| match is_null {
-            true => json.key("object").null(),
-            false => json.key("object").object(|json| members.iter().for_each(|(key, name)| member(json, key, batch.column_by_name(name).unwrap(), row))),
+        let (mut shown, mut expected) = (Json::new(), Json::new());
+        shown.value(&SampleFields::of(&record));
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        expected.object(|json| {
+            NAMES.into_iter().for_each(|name| member(json, name, column(name), row));
+            json.key("object");
+            if of.price.is_none() && of.flag.is_none() {
+                return json.null();
+            }
+            json.object(|json| {
+                [("a", "price"), ("b", "flag"), ("c", "later")].into_iter().for_each(|(key, name)| member(json, key, column(name), row));
+                json.key("d").value(&7);
+            });
         });
-        assert_eq!(json(|json| record.object_or_null(json, "object", &members)), expected);
+        assert_eq!(String::from_utf8(shown.into_bytes()), String::from_utf8(expected.into_bytes()));
         assert_eq!(rows.row_sources.of(row).unwrap().source_id, ["one", "two"][row % 2]);
     }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{Array, Date32Array};
+use arrow::array::BooleanArray;
 use bytes::Bytes;
 
-use crate::json::Json;
 use crate::release::dictionary::DictionaryColumn;
-use crate::release::provenance::ProvenanceWriter;
+use crate::release::key_columns::{Days, key_columns, known_day};
+use crate::release::provenance::{Provenance, ProvenanceWriter};
 use crate::release::row_sources::RowSources;
 use crate::release::table::{Table, TextLists, Texts};
 use crate::tax::table::addresses::{Addresses, Parity, Record, Unit};
@@ -19,12 +19,36 @@ use pubdata_core::canonical::address::{Address, city_key};
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{Manifest, Part};
 
-#[rustfmt::skip]
-const COLUMNS: [&str; 26] = [
-    "record_id", "record_type", "begin_date", "end_date", "zip_low", "zip_high", "plus4_low", "plus4_high", "number_low", "number_high", "parity", "predirectional", "street",
-    "street_suffix", "postdirectional", "secondary_kind", "secondary_low", "secondary_high", "secondary_parity", "city", "county_fips", "has_state_tax", "county_code", "place_code", "special_codes",
-    "validation_status",
-];
+key_columns! {
+    struct Columns {
+        record_id: Texts,
+        record_type: Texts,
+        begin_date: Days,
+        end_date: Days,
+        zip_low: Texts,
+        zip_high: Texts,
+        plus4_low: Texts,
+        plus4_high: Texts,
+        number_low: Texts,
+        number_high: Texts,
+        parity: Texts,
+        predirectional: Texts,
+        street: Texts,
+        street_suffix: Texts,
+        postdirectional: Texts,
+        secondary_kind: Texts,
+        secondary_low: Texts,
+        secondary_high: Texts,
+        secondary_parity: Texts,
+        city: Texts,
+        county_fips: Texts,
+        has_state_tax: BooleanArray,
+        county_code: Texts,
+        place_code: Texts,
+        special_codes: TextLists,
+        validation_status: Texts,
+    }
+}
 
 /// Type code of the state's own tax; a district that bears it counts twice when it is added.
 const STATE_TYPE: &str = "45";
@@ -182,17 +206,12 @@ impl Boundaries {
         self.rows[row as usize].set as usize
     }
 
-    /// Writes the provenance object of a record.
-    pub fn write_provenance(&self, json: &mut Json, manifest: &Manifest, row: u32) {
+    /// The provenance of a record.
+    pub fn provenance<'r>(&'r self, manifest: &'r Manifest, row: u32) -> Provenance<'r> {
         let row = row as usize;
         let section = &self.sections[self.sections.partition_point(|section| section.first <= row) - 1];
-        ProvenanceWriter::new(manifest, "tax.boundary", &section.part).write(
-            json,
-            &section.row_sources,
-            row - section.first,
-            self.statuses.at(row),
-            &self.ids.get(row),
-        );
+        let writer = ProvenanceWriter::new(manifest, "tax.boundary", &section.part);
+        writer.of(&section.row_sources, row - section.first, self.statuses.at(row), self.ids.get(row))
     }
 
     /// About how much memory the records take.
@@ -218,7 +237,7 @@ impl Builder {
         let row_sources = RowSources::read(bytes.clone(), &part.path)?;
         self.rows.reserve(part.rows as usize);
         let first = self.rows.len();
-        Table::each(bytes, &COLUMNS, &part.path, |table| self.add(table, &part.path))?;
+        Table::each(bytes, Columns::COLUMNS, &part.path, |table| self.add(table, &part.path))?;
         self.sections.push(Section { first, part, row_sources });
         Ok(())
     }
@@ -242,15 +261,15 @@ impl Builder {
     }
 
     fn add(&mut self, table: &Table, place: &str) -> Result<()> {
-        let columns = Columns::of(table)?;
+        let columns = Columns::open(table)?;
         for index in 0..table.rows() {
             let row = u32::try_from(self.rows.len()).map_err(|_| Error::store(format!("{place}: more records than numbers")))?;
-            let wrong = || Error::store(format!("{place}: boundary `{}` has a code that is no number", columns.ids.at(index)));
-            self.ids.push(columns.ids.at(index))?;
-            self.statuses.push(columns.statuses.get(index))?;
-            let end = if columns.ends.is_null(index) { OPEN } else { columns.ends.value(index) };
-            self.rows.push(Row { begin: columns.begins.value(index), end, set: self.sets.number(&columns, index)? });
-            match columns.kinds.at(index) {
+            let wrong = || Error::store(format!("{place}: boundary `{}` has a code that is no number", columns.record_id.at(index)));
+            self.ids.push(columns.record_id.at(index))?;
+            self.statuses.push(columns.validation_status.get(index))?;
+            let end = known_day(columns.end_date.at(index)).unwrap_or(OPEN);
+            self.rows.push(Row { begin: columns.begin_date.at(index), end, set: self.sets.number(&columns, index)? });
+            match columns.record_type.at(index) {
                 "zip5" => self.zip5.push(columns.zip5(index, row).ok_or_else(wrong)?),
                 "zip9" => self.zip9.push(columns.zip9(index, row).ok_or_else(wrong)?),
                 "place" => self.add_place(&columns, index, row),
@@ -261,7 +280,7 @@ impl Builder {
     }
 
     fn add_place(&mut self, columns: &Columns, index: usize, row: u32) {
-        match (columns.cities.get(index), columns.county_fips.get(index)) {
+        match (columns.city.get(index), columns.county_fips.get(index)) {
             (Some(name), county) => self.places.entry(city_key(name)).or_default().push((row, county.map(Box::from))),
             (None, Some(county)) => self.counties.entry(county.into()).or_default().push(row),
             (None, None) => {}
@@ -272,19 +291,19 @@ impl Builder {
     fn add_address(&mut self, columns: &Columns, index: usize, row: u32) -> Option<Result<()>> {
         let Some(zip) = columns.zip_low.get(index) else { return Some(Ok(())) };
         let text = |texts: &Texts| texts.get(index).unwrap_or_default().to_owned();
-        let unit = columns.unit_kinds.get(index).map(|kind| Unit {
+        let unit = columns.secondary_kind.get(index).map(|kind| Unit {
             kind: kind.to_owned(),
-            low: text(&columns.unit_low),
-            high: text(&columns.unit_high),
-            parity: Parity::of(columns.unit_parities.get(index)),
+            low: text(&columns.secondary_low),
+            high: text(&columns.secondary_high),
+            parity: Parity::of(columns.secondary_parity.get(index)),
         });
         let record = Record {
             zip: zip.parse().ok()?,
-            street: [&columns.predirectionals, &columns.streets, &columns.suffixes, &columns.postdirectionals]
+            street: [&columns.predirectional, &columns.street, &columns.street_suffix, &columns.postdirectional]
                 .map(|texts| texts.get(index).unwrap_or_default()),
             low: columns.number_low.get(index).unwrap_or_default(),
             high: columns.number_high.get(index).or(columns.number_low.get(index)).unwrap_or_default(),
-            parity: Parity::of(columns.parities.get(index)),
+            parity: Parity::of(columns.parity.get(index)),
             unit,
             row,
         };
@@ -302,8 +321,8 @@ struct Sets {
 
 impl Sets {
     fn number(&mut self, columns: &Columns, index: usize) -> Result<u32> {
-        let (county, place) = (columns.counties.get(index), columns.place_codes.get(index));
-        let has_state_tax = columns.state_taxes.value(index);
+        let (county, place) = (columns.county_code.get(index), columns.place_code.get(index));
+        let has_state_tax = columns.has_state_tax.value(index);
         self.key.clear();
         self.key.push(if has_state_tax { '1' } else { '0' });
         let own = [county.unwrap_or_default(), place.unwrap_or_default()];
@@ -330,68 +349,7 @@ impl Sets {
     }
 }
 
-struct Columns {
-    ids: Texts,
-    kinds: Texts,
-    statuses: Texts,
-    begins: Date32Array,
-    ends: Date32Array,
-    zip_low: Texts,
-    zip_high: Texts,
-    plus4_low: Texts,
-    plus4_high: Texts,
-    number_low: Texts,
-    number_high: Texts,
-    parities: Texts,
-    predirectionals: Texts,
-    streets: Texts,
-    suffixes: Texts,
-    postdirectionals: Texts,
-    unit_kinds: Texts,
-    unit_low: Texts,
-    unit_high: Texts,
-    unit_parities: Texts,
-    cities: Texts,
-    county_fips: Texts,
-    state_taxes: arrow::array::BooleanArray,
-    counties: Texts,
-    place_codes: Texts,
-    special_codes: TextLists,
-}
-
 impl Columns {
-    fn of(table: &Table) -> Result<Self> {
-        let texts = |name: &str| table.texts(name);
-        Ok(Self {
-            ids: texts("record_id")?,
-            kinds: texts("record_type")?,
-            statuses: texts("validation_status")?,
-            begins: table.dates("begin_date")?,
-            ends: table.dates("end_date")?,
-            zip_low: texts("zip_low")?,
-            zip_high: texts("zip_high")?,
-            plus4_low: texts("plus4_low")?,
-            plus4_high: texts("plus4_high")?,
-            number_low: texts("number_low")?,
-            number_high: texts("number_high")?,
-            parities: texts("parity")?,
-            predirectionals: texts("predirectional")?,
-            streets: texts("street")?,
-            suffixes: texts("street_suffix")?,
-            postdirectionals: texts("postdirectional")?,
-            unit_kinds: texts("secondary_kind")?,
-            unit_low: texts("secondary_low")?,
-            unit_high: texts("secondary_high")?,
-            unit_parities: texts("secondary_parity")?,
-            cities: texts("city")?,
-            county_fips: texts("county_fips")?,
-            state_taxes: table.flags("has_state_tax")?,
-            counties: texts("county_code")?,
-            place_codes: texts("place_code")?,
-            special_codes: table.text_lists("special_codes")?,
-        })
-    }
-
     fn zip5(&self, index: usize, row: u32) -> Option<Span> {
         let low = self.zip_low.get(index)?.parse().ok()?;
         let high = self.zip_high.get(index).map_or(Some(low), |high| high.parse().ok())?;

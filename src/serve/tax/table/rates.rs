@@ -4,27 +4,33 @@ use std::collections::HashMap;
 
 use arrow::array::{Array, Date32Array, Decimal128Array};
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::release::dictionary::DictionaryColumn;
+use crate::release::key_columns::KeyColumn;
 use crate::release::part_provenance::PartProvenance;
 use crate::release::table::{Table, Texts};
 use pubdata_core::canonical::address::city_key;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::Part;
 
-/// Class of a jurisdiction: what rates and boundaries are joined by beside the code. Publishers have several type codes for districts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Class of a jurisdiction.
+// It is what rates and boundaries are joined by beside the code: publishers have several type codes for districts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "JurisdictionType")]
 pub enum Class {
     State,
     County,
     City,
     Special,
-    /// Local taxes of a state together, where they are not published one by one.
+    // Local taxes of a state together, where they are not published one by one.
     Local,
 }
 
 impl Class {
-    /// Those of published jurisdictions, in the order of answers.
+    /// Those of published jurisdictions.
     pub const ALL: [Self; 4] = [Self::State, Self::County, Self::City, Self::Special];
 
     /// The word in answers.
@@ -35,17 +41,6 @@ impl Class {
             Self::City => "city",
             Self::Special => "special",
             Self::Local => "local",
-        }
-    }
-
-    /// The name of the class's rate in answers.
-    pub fn rate_name(self) -> &'static str {
-        match self {
-            Self::State => "state_rate",
-            Self::County => "county_rate",
-            Self::City => "city_rate",
-            Self::Special => "special_rate",
-            Self::Local => "local_rate",
         }
     }
 }
@@ -60,8 +55,8 @@ pub struct Rates {
     pub names: Texts,
     begins: Date32Array,
     ends: Date32Array,
-    general: [Decimal128Array; 2],
-    food_drug: [Decimal128Array; 2],
+    general: [Millionths; 2],
+    food_drug: [Millionths; 2],
     pub provenance: PartProvenance,
     by_code: HashMap<(Class, String), Vec<u32>>,
     /// Cities by name as cities are compared.
@@ -80,7 +75,7 @@ impl Rates {
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
         let columns = ["state_fips", "type", "type_raw", "code", "name", "begin_date", "end_date"];
         let table = Table::read(bytes.clone(), &[&columns[..], &GENERAL, &FOOD_DRUG, &PartProvenance::COLUMNS].concat(), &part.path)?;
-        let both = |[intrastate, interstate]: [&str; 2]| Ok::<_, Error>([millionths(&table, intrastate)?, millionths(&table, interstate)?]);
+        let both = |[intrastate, interstate]: [&str; 2]| Ok::<_, Error>([Millionths::open(&table, intrastate)?, Millionths::open(&table, interstate)?]);
         let mut rates = Self {
             state_fips: table.words("state_fips")?,
             classes: table.words("type")?,
@@ -162,9 +157,9 @@ impl Rates {
     }
 }
 
-fn of_side([intrastate, interstate]: &[Decimal128Array; 2], row: usize, is_interstate: bool) -> Option<i64> {
-    let within = rate_at(intrastate, row);
-    if is_interstate { rate_at(interstate, row).or(within) } else { within }
+fn of_side([intrastate, interstate]: &[Millionths; 2], row: usize, is_interstate: bool) -> Option<i64> {
+    let within = intrastate.get(row);
+    if is_interstate { interstate.get(row).or(within) } else { within }
 }
 
 /// A city's name without what the Census Bureau adds in lower case: `Milwaukee city`, `Nashville-Davidson metropolitan government (balance)`.
@@ -176,16 +171,22 @@ fn city_of(name: &str) -> String {
     city_key(&words.join(" "))
 }
 
-/// A column of rates, which have six decimals.
-///
-/// # Errors
-/// `Store`, when the column has another form.
-pub fn millionths(table: &Table, column: &str) -> Result<Decimal128Array> {
-    let rates = table.decimals(column)?;
-    if rates.scale() == 6 { Ok(rates) } else { Err(Error::store(format!("column `{column}`: rates are expected in millionths"))) }
+/// A column of numbers with so many decimals, in units of the last.
+#[derive(Debug)]
+pub struct Units<const SCALE: i8>(Decimal128Array);
+
+impl<const SCALE: i8> Units<SCALE> {
+    pub fn get(&self, row: usize) -> Option<i64> {
+        (!self.0.is_null(row)).then(|| self.0.value(row) as i64)
+    }
 }
 
-/// A rate in millionths.
-pub fn rate_at(rates: &Decimal128Array, row: usize) -> Option<i64> {
-    (!rates.is_null(row)).then(|| rates.value(row) as i64)
+impl<const SCALE: i8> KeyColumn for Units<SCALE> {
+    fn open(table: &Table, name: &str) -> Result<Self> {
+        let numbers = table.decimals(name)?;
+        if numbers.scale() == SCALE { Ok(Self(numbers)) } else { Err(Error::store(format!("column `{name}`: numbers of {SCALE} decimals are expected"))) }
+    }
 }
+
+/// A column of rates.
+pub type Millionths = Units<6>;

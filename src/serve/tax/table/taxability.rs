@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{Array, Date32Array, Decimal128Array};
 use bytes::Bytes;
 
 use super::TAXABILITY;
-use super::rates::{millionths, rate_at};
+use super::rates::{Millionths, Units};
 use crate::release::dictionary::DictionaryColumn;
+use crate::release::key_columns::{Days, key_columns, known_day};
 use crate::release::part_provenance::PartProvenance;
+use crate::release::provenance::Provenance;
 use crate::release::table::{Table, Texts};
-use pubdata_core::error::{Error, Result};
-use pubdata_store::Part;
+use pubdata_core::error::Result;
+use pubdata_store::{Manifest, Part};
 
 /// A level of government.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,22 +42,30 @@ const UNREAD: &str = "unread_statute";
 /// The kind of a threshold up to which an item is taxed.
 const TAXED_TO: &str = "taxed_to_per_item";
 
+key_columns! {
+    #[derive(Debug)]
+    struct Columns {
+        state: Texts,
+        class: DictionaryColumn,
+        level: DictionaryColumn,
+        taxable: DictionaryColumn,
+        rate: Millionths,
+        null_reason: DictionaryColumn,
+        threshold: Units<2>,
+        threshold_kind: DictionaryColumn,
+        citation: Texts,
+        url: Texts,
+        valid_from: Days,
+        valid_to: Days,
+        evidence: DictionaryColumn,
+        note: Texts,
+    }
+}
+
 /// Rules of all states.
 #[derive(Debug)]
 pub struct Taxability {
-    classes: DictionaryColumn,
-    levels: DictionaryColumn,
-    taxable: DictionaryColumn,
-    rates: Decimal128Array,
-    null_reasons: DictionaryColumn,
-    thresholds: Decimal128Array,
-    threshold_kinds: DictionaryColumn,
-    citations: Texts,
-    urls: Texts,
-    firsts: Date32Array,
-    lasts: Date32Array,
-    evidence: DictionaryColumn,
-    notes: Texts,
+    columns: Columns,
     pub provenance: PartProvenance,
     by_class: HashMap<(String, String), Vec<usize>>,
 }
@@ -67,44 +76,20 @@ impl Taxability {
     /// # Errors
     /// `Store`, when the part lacks a column.
     pub fn read(part: &Part, bytes: Bytes) -> Result<Self> {
-        #[rustfmt::skip]
-        let columns = [
-            "state", "class", "level", "taxable", "rate", "null_reason", "threshold", "threshold_kind", "citation", "url", "valid_from", "valid_to", "evidence", "note",
-        ];
-        let table = Table::read(bytes.clone(), &[&columns[..], &PartProvenance::COLUMNS].concat(), &part.path)?;
-        let (states, classes) = (table.texts("state")?, table.words("class")?);
+        let table = Table::read(bytes.clone(), &[Columns::COLUMNS, &PartProvenance::COLUMNS].concat(), &part.path)?;
+        let columns = Columns::open(&table)?;
         let mut by_class: HashMap<(String, String), Vec<usize>> = HashMap::new();
         for row in 0..table.rows() {
-            by_class.entry((states.at(row).to_owned(), classes.at(row).to_owned())).or_default().push(row);
+            by_class.entry((columns.state.at(row).to_owned(), columns.class.at(row).to_owned())).or_default().push(row);
         }
-        let thresholds = table.decimals("threshold")?;
-        if thresholds.scale() != 2 {
-            return Err(Error::store("column `threshold`: amounts are expected in cents"));
-        }
-        Ok(Self {
-            classes,
-            levels: table.words("level")?,
-            taxable: table.words("taxable")?,
-            rates: millionths(&table, "rate")?,
-            null_reasons: table.words("null_reason")?,
-            thresholds,
-            threshold_kinds: table.words("threshold_kind")?,
-            citations: table.texts("citation")?,
-            urls: table.texts("url")?,
-            firsts: table.dates("valid_from")?,
-            lasts: table.dates("valid_to")?,
-            evidence: table.words("evidence")?,
-            notes: table.texts("note")?,
-            provenance: PartProvenance::read(TAXABILITY, part, bytes, &table)?,
-            by_class,
-        })
+        Ok(Self { columns, provenance: PartProvenance::read(TAXABILITY, part, bytes, &table)?, by_class })
     }
 
     /// The rule on a class at a level that holds on a day.
     pub fn rule(&self, state: &str, class: &str, level: Level, day: i32) -> Option<Rule<'_>> {
         let rows = self.by_class.get(&(state.to_owned(), class.to_owned()))?;
         let mut rules = rows.iter().map(|row| Rule { table: self, row: *row });
-        rules.find(|rule| self.levels.at(rule.row) == level.name() && rule.is_on(day))
+        rules.find(|rule| self.columns.level.at(rule.row) == level.name() && rule.is_on(day))
     }
 }
 
@@ -171,43 +156,43 @@ impl<'a> Rule<'a> {
 
     /// First and last day, in days since 1970-01-01; none where they are not stated.
     pub fn days(&self) -> (Option<i32>, Option<i32>) {
-        let of = |days: &Date32Array| (!days.is_null(self.row)).then(|| days.value(self.row));
-        (of(&self.table.firsts), of(&self.table.lasts))
+        let of = |days: &Days| known_day(days.at(self.row));
+        (of(&self.table.columns.valid_from), of(&self.table.columns.valid_to))
     }
 
     pub fn class(&self) -> &'a str {
-        self.table.classes.at(self.row)
+        self.table.columns.class.at(self.row)
     }
 
     pub fn taxable(&self) -> Option<&'a str> {
-        self.table.taxable.get(self.row)
+        self.table.columns.taxable.get(self.row)
     }
 
     /// Millionths.
     pub fn rate(&self) -> Option<i64> {
-        rate_at(&self.table.rates, self.row)
+        self.table.columns.rate.get(self.row)
     }
 
     pub fn null_reason(&self) -> Option<&'a str> {
-        self.table.null_reasons.get(self.row)
+        self.table.columns.null_reason.get(self.row)
     }
 
     /// Cents, and what they do.
     pub fn threshold(&self) -> Option<(i64, &'a str)> {
-        let cents = rate_at(&self.table.thresholds, self.row)?;
-        Some((cents, self.table.threshold_kinds.at(self.row)))
+        let cents = self.table.columns.threshold.get(self.row)?;
+        Some((cents, self.table.columns.threshold_kind.at(self.row)))
     }
 
     pub fn citation(&self) -> &'a str {
-        self.table.citations.at(self.row)
+        self.table.columns.citation.at(self.row)
     }
 
     pub fn url(&self) -> Option<&'a str> {
-        self.table.urls.get(self.row)
+        self.table.columns.url.get(self.row)
     }
 
     pub fn evidence(&self) -> &'a str {
-        self.table.evidence.at(self.row)
+        self.table.columns.evidence.at(self.row)
     }
 
     /// Whether its text was not at hand.
@@ -216,16 +201,16 @@ impl<'a> Rule<'a> {
     }
 
     pub fn note(&self) -> Option<&'a str> {
-        self.table.notes.get(self.row)
+        self.table.columns.note.get(self.row)
     }
 
     pub fn record_id(&self) -> &'a str {
         self.table.provenance.record_id(self.row)
     }
 
-    /// Writes the provenance object of the rule.
-    pub fn write_provenance(&self, json: &mut crate::json::Json, manifest: &pubdata_store::Manifest) {
-        self.table.provenance.write(json, manifest, self.row);
+    /// The provenance of the rule.
+    pub fn provenance(&self, manifest: &'a Manifest) -> Provenance<'a> {
+        self.table.provenance.of(manifest, self.row)
     }
 
     /// What the rule says of an item of a price; without one, of any.

@@ -1,0 +1,280 @@
+//! Runs a pipeline's code over snapshots, and validates the tables that come of it. Nothing is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use polars::prelude::{BooleanChunked, DataFrame};
+
+use super::declaration_faults::refuse_faults;
+use crate::settings::{QUARANTINE, RunSettings, names};
+use pubdata_build::datasets::{self, BuildShards, BuildWhole, Context, Elsewhere, RowsRead, Sharded, Table};
+use pubdata_build::normalise::pointers;
+use pubdata_build::publish::{BuiltTable, RowsAre};
+use pubdata_build::validate::{Candidate, FLOOR, QUARANTINED, Refusal, WARNED, quarantine_table, validate};
+use pubdata_core::error::{Error, Result, ResultExt};
+use pubdata_core::ids::Digest;
+use pubdata_core::issue::{Issue, Severity, SourceFinding};
+use pubdata_core::pipeline::{Buckets, Declaration, Expectations, LayoutEvidence};
+use pubdata_core::provenance::{Inputs, POINTERS, Snapshot, SourcePointer};
+use pubdata_store::{self as store, Manifest, Part, Snapshots, TaskEntry};
+
+/// What a pipeline's code made of its snapshots.
+pub(crate) enum BuildOutput<'a> {
+    Tables(Vec<Table>, Inputs, RowsRead),
+    /// Still to be built, shard by shard.
+    Sharded(PreparedShards),
+    /// Still to be built, bucket by bucket.
+    Buckets(&'a Buckets, BuildWhole),
+}
+
+impl BuildOutput<'_> {
+    pub(crate) fn division(&self) -> Division {
+        match self {
+            Self::Tables(..) => Division::Whole,
+            Self::Sharded(_) => Division::Shards,
+            Self::Buckets(..) => Division::Buckets,
+        }
+    }
+}
+
+/// How a task is divided into the units that it is built in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Division {
+    /// One unit, judged where it is built: partition by partition, and against the last release.
+    Whole,
+    Buckets,
+    /// Some are carried over from the last release.
+    Shards,
+}
+
+/// A sharded build before any shard of it was made.
+pub(crate) struct PreparedShards {
+    pub(crate) sharded: Box<dyn Sharded>,
+    /// What needs attention about the lists that were read.
+    pub(crate) findings: Vec<SourceFinding>,
+}
+
+/// Runs a pipeline's code over the snapshots of an entry. `only` restricts it to some records of a bucket, where it is not sharded.
+pub(crate) fn build<'a>(
+    settings: &RunSettings,
+    declaration: &'a Declaration,
+    partition: Option<String>,
+    entry: &TaskEntry,
+    only: Option<(&[SourcePointer], Option<&str>)>,
+) -> Result<BuildOutput<'a>> {
+    refuse_faults(&settings.declarations, declaration)?;
+    let snapshots = Snapshots::look(&settings.home);
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let pointers = only.map(|(pointers, _)| pointers);
+    let mut context = Context::new(&settings.declarations, declaration, partition, Inputs::new(entry.inputs.clone()), &locate, pointers);
+    if let Some(bucket) = only.and_then(|(_, bucket)| bucket) {
+        context = context.in_bucket(bucket);
+    }
+    match (datasets::builder(declaration)?.build, declaration.buckets.as_ref().filter(|buckets| buckets.count > 1)) {
+        (datasets::Build::Whole(build), Some(buckets)) if only.is_none() => Ok(BuildOutput::Buckets(buckets, build)),
+        (datasets::Build::Whole(build), _) => {
+            let tables = guarded(&declaration.pipeline_id, || build(&context))?;
+            let (inputs, read) = context.finish();
+            Ok(BuildOutput::Tables(tables, inputs, read))
+        }
+        (datasets::Build::Sharded(build), _) => Ok(BuildOutput::Sharded(prepare(settings, context, build)?)),
+    }
+}
+
+/// Prepares a sharded build whose archives are not, or not all, on this machine.
+pub(crate) fn prepare_elsewhere(settings: &RunSettings, declaration: &Declaration, entry: &TaskEntry, elsewhere: &Elsewhere) -> Result<PreparedShards> {
+    refuse_faults(&settings.declarations, declaration)?;
+    let snapshots = Snapshots::look(&settings.home);
+    let locate = |snapshot: &Snapshot| -> PathBuf { snapshots.path(snapshot) };
+    let context = Context::new(&settings.declarations, declaration, None, Inputs::new(entry.inputs.clone()), &locate, None).with_elsewhere(elsewhere);
+    match datasets::builder(declaration)?.build {
+        datasets::Build::Sharded(build) => prepare(settings, context, build),
+        datasets::Build::Whole(_) => Err(Error::config(format!("`{}` is not built shard by shard any more", declaration.pipeline_id))),
+    }
+}
+
+fn prepare(settings: &RunSettings, context: Context<'_>, build: BuildShards) -> Result<PreparedShards> {
+    let sharded = guarded(&context.declaration.pipeline_id, || build(&context))?;
+    let findings = context.finish().1.findings(&settings.declarations);
+    Ok(PreparedShards { sharded, findings })
+}
+
+/// Whether a pipeline is built at once, neither shard by shard nor bucket by bucket.
+pub(crate) fn is_whole(declaration: &Declaration) -> Result<bool> {
+    let is_split = declaration.buckets.as_ref().is_some_and(|buckets| buckets.count > 1);
+    Ok(!is_split && matches!(datasets::builder(declaration)?.build, datasets::Build::Whole(_)))
+}
+
+/// Whether a pipeline is built shard by shard.
+pub(crate) fn is_sharded(declaration: &Declaration) -> Result<bool> {
+    Ok(matches!(datasets::builder(declaration)?.build, datasets::Build::Sharded(_)))
+}
+
+/// Calls a pipeline's code: a defect in one must not take the others' night with it.
+pub(super) fn guarded<T>(pipeline_id: &str, build: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(build).context(|| pipeline_id.to_owned())
+}
+
+/// Does work, and makes a defect that stops it an error like others.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::format(format!("the pipeline's code stopped with a defect: {message}")))
+    })
+}
+
+pub(crate) fn contract<'a>(settings: &'a RunSettings, dataset_id: &str) -> Result<&'a pubdata_core::contract::Contract> {
+    settings.declarations.contracts.get(dataset_id).ok_or_else(|| Error::config(format!("`{dataset_id}` has no contract")))
+}
+
+/// Tables as validation left them.
+#[derive(Default)]
+pub(crate) struct ValidatedTables {
+    /// With a quarantine table beside each table that had findings.
+    pub(crate) tables: Vec<BuiltTable>,
+    pub(crate) issues: Vec<Issue>,
+    /// Pointer numbers of the rows of records set aside.
+    pub(super) quarantined_pointers: Vec<u64>,
+    /// Pointer numbers of rows that repeat another.
+    pub(super) repeated: Vec<u64>,
+    /// Why nothing may be published; empty when all may.
+    pub(crate) blocked: Vec<Refusal>,
+    /// What is to be told against the last release.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The rows a dataset had in a partition of the last release.
+pub(super) type RowsOf<'a> = &'a dyn Fn(&str, &BTreeMap<String, String>) -> Option<u64>;
+
+/// What the totals of a build are judged by.
+pub(crate) struct Totals<'a> {
+    /// By dataset.
+    pub(crate) expectations: &'a BTreeMap<String, Expectations>,
+    pub(super) previous_rows: RowsOf<'a>,
+}
+
+/// What is expected of a build, by dataset: less than declared while nobody has seen a file in the declared layout, and not what a person has
+/// looked at and taken as it is.
+pub(crate) fn expectations(settings: &RunSettings, declaration: &Declaration, task_id: &str, entry: &TaskEntry) -> BTreeMap<String, Expectations> {
+    let is_unseen = entry.layout_evidence == Some(LayoutEvidence::Documented);
+    let expected = |(dataset_id, declared): (&String, &Expectations)| {
+        let mut expected = if is_unseen { declared.of_unseen_layout() } else { declared.clone() };
+        let waives = |rule: &str| settings.waives(&names(task_id, dataset_id), rule);
+        // A handful of rows may have no party, no officer and no case: tables that are read beside the first from the same file.
+        let has_one_file = declaration.sources.iter().filter(|source| source.required).count() == 1;
+        let is_beside = entry.is_sample == Some(true) && has_one_file && declaration.produces.first() != Some(dataset_id);
+        if waives(FLOOR) || is_beside {
+            expected.min_rows = 0;
+        }
+        if waives(QUARANTINED) {
+            expected.max_quarantined_percent = 100.0;
+        }
+        if waives(WARNED) {
+            expected.max_warned_percent.clear();
+        }
+        (dataset_id.clone(), expected)
+    };
+    declaration.expect.iter().map(expected).collect()
+}
+
+/// What a build is judged against, and may carry over from, besides what its input hash names: what the last release has of the task, and what
+/// people accept.
+pub(crate) fn judged_against(settings: &RunSettings, previous: Option<&Manifest>, task_id: &str) -> Digest {
+    let entry = previous.and_then(|previous| previous.tasks.get(task_id)).map(|entry| entry.input_hash);
+    let parts = previous.into_iter().flat_map(|previous| previous.datasets.values()).flat_map(|dataset| &dataset.parts);
+    let parts: Vec<(&str, Digest)> = parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part.sha256)).collect();
+    Digest::of(serde_json::json!([entry, parts, settings.accepted]).to_string().as_bytes())
+}
+
+/// Validates the tables of a build, each against its contract and, where totals are judged, against what is expected of it.
+pub(crate) fn check(
+    settings: &RunSettings,
+    task_id: &str,
+    tables: Vec<Table>,
+    inputs: &Inputs,
+    totals: Option<&Totals<'_>>,
+    is_sample: bool,
+) -> Result<ValidatedTables> {
+    let mut checked = ValidatedTables::default();
+    for Table { dataset_id, partition, frame, mut issues } in tables {
+        let waived = waive(&mut issues, &dataset_id, |code| settings.waives(&names(task_id, &dataset_id), code));
+        let (frame, set_aside) = without_records(frame, &waived)?;
+        checked.quarantined_pointers.extend(set_aside);
+        checked.issues.extend(issues.iter().filter(|issue| issue.severity != Severity::Quarantine).cloned());
+        let candidate = Candidate { dataset_id: dataset_id.clone(), partition: partition.clone(), frame, issues };
+        let expectations = totals.map(|totals| &totals.expectations[&dataset_id]);
+        let previous_rows = totals.and_then(|totals| (totals.previous_rows)(&dataset_id, &partition));
+        let verdict = validate(contract(settings, &dataset_id)?, expectations, candidate, inputs, previous_rows, is_sample)?;
+        checked.blocked.extend(verdict.blocked);
+        checked.notes.extend(verdict.growth.into_iter().map(|note| format!("{dataset_id}: {note}")));
+        checked.quarantined_pointers.extend(verdict.quarantined_pointers);
+        checked.repeated.extend(verdict.repeated);
+        if !verdict.quarantine.is_empty() {
+            let contract = contract(settings, QUARANTINE)?;
+            let frame = quarantine_table(contract, &dataset_id, &partition, &verdict.quarantine, inputs)?;
+            let mut folders = partition.clone();
+            folders.insert("dataset_id".to_owned(), dataset_id.clone());
+            checked.tables.push(BuiltTable {
+                dataset_id: QUARANTINE.to_owned(),
+                partition: folders,
+                frame,
+                rows: RowsAre::Unchecked,
+                report: store::PartReport::default(),
+            });
+        }
+        checked.issues.extend(verdict.quarantine);
+        checked.tables.push(BuiltTable { dataset_id, partition, frame: verdict.frame, rows: RowsAre::Validated, report: verdict.report });
+    }
+    Ok(checked)
+}
+
+/// Takes what would block as a person accepts it: a record is set aside, and what is about the whole dataset is a warning. Returns the records.
+fn waive(issues: &mut [Issue], dataset_id: &str, is_waived: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut records = BTreeSet::new();
+    for issue in issues.iter_mut().filter(|issue| issue.severity == Severity::Block && is_waived(&issue.code)) {
+        let record = issue.record.as_ref().filter(|record| *record != dataset_id);
+        issue.severity = if record.is_some() { Severity::Quarantine } else { Severity::Warning };
+        records.extend(record.cloned());
+    }
+    records
+}
+
+/// A table without some of its records, and the pointer numbers of those.
+fn without_records(frame: DataFrame, records: &BTreeSet<String>) -> Result<(DataFrame, Vec<u64>)> {
+    if records.is_empty() {
+        return Ok((frame, Vec::new()));
+    }
+    let record_ids = frame.column("record_id")?.str()?;
+    let is_kept: BooleanChunked = record_ids.iter().map(|record_id| Some(!record_id.is_some_and(|record_id| records.contains(record_id)))).collect();
+    let set_aside = pointers(&frame.filter(&!&is_kept)?, POINTERS)?;
+    Ok((frame.filter(&is_kept)?, set_aside.into_iter().flatten().flatten().collect()))
+}
+
+/// Refusals kept in a message.
+const REFUSALS_SHOWN: usize = 10;
+
+/// Why a build must not be published, with what a person can do who has looked at it.
+pub(crate) fn refused(task_id: &str, mut blocked: Vec<Refusal>, issues_file: &Path) -> Error {
+    // Threads finish in any order; what people read does not depend on it.
+    blocked.sort_by(|a, b| a.message.cmp(&b.message));
+    let rules: BTreeSet<String> = blocked.iter().map(|refusal| format!("{task_id}:{}", refusal.rule)).collect();
+    let rules: Vec<String> = rules.into_iter().collect();
+    let mut shown: Vec<String> = blocked.iter().take(REFUSALS_SHOWN).map(|refusal| refusal.message.clone()).collect();
+    if blocked.len() > shown.len() {
+        shown.push(format!("and {} more", blocked.len() - shown.len()));
+    }
+    Error::contract(shown.join("; ")).hint(format!(
+        "look at {}, which has every finding; if it is right all the same: `pubdata accept {}`",
+        issues_file.display(),
+        rules.join(" ")
+    ))
+}
+
+/// The rows of a task's dataset, in one partition or in all.
+pub(crate) fn rows_of(manifest: &Manifest, dataset_id: &str, task_id: &str, partition: Option<&BTreeMap<String, String>>) -> Option<u64> {
+    let parts = &manifest.datasets.get(dataset_id)?.parts;
+    let is_own = |part: &&Part| part.task_id == task_id && partition.is_none_or(|partition| part.partition == *partition);
+    let own: Vec<u64> = parts.iter().filter(is_own).map(|part| part.rows).collect();
+    (!own.is_empty()).then(|| own.iter().sum())
+}

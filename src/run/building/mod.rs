@@ -1,0 +1,15 @@
+//! Snapshots of one task to a staged build: runs the pipeline's code at once, bucket by bucket or shard by shard, validates what comes of it, judges the totals
+//! and writes the parts. Publishes nothing.
+
+pub mod buckets;
+pub mod build;
+pub mod declaration_faults;
+pub mod drift;
+pub mod shards;
+pub mod side_by_side;
+pub mod source_rows;
+pub mod stage;
+pub mod units;
+pub mod whole;
+pub mod word_guess;
+pub mod words;

@@ -1,0 +1,78 @@
+//! Builds one task and stages what came of it: at once, bucket by bucket or shard by shard.
+
+use std::path::Path;
+
+use super::build::{BuildOutput, Division, build, judged_against};
+use super::units::{BuiltTask, TaskInUnits};
+use crate::fetching::by_hand::withdrawn_in;
+use crate::observer::SharedObserver;
+use crate::reporting::findings::issues_file;
+use crate::reporting::plan::{FetchedSource, Plan, PlannedTask};
+use crate::settings::RunSettings;
+use pubdata_core::error::{Error, Result};
+use pubdata_core::provenance::{Obtained, Snapshot};
+use pubdata_store::{Home, Snapshots, TaskEntry};
+
+/// Builds a task and stages it.
+///
+/// # Errors
+/// What failed its build; findings are in the run's file by then.
+pub(crate) fn build_and_stage(
+    settings: &RunSettings,
+    plan: &Plan,
+    task: &PlannedTask,
+    entry: &TaskEntry,
+    run_id: &str,
+    observer: &SharedObserver,
+) -> Result<BuiltTask> {
+    let declaration = &settings.declarations.pipelines[&task.pipeline_id];
+    check_snapshots(settings, &plan.sources, &entry.inputs)?;
+    let issues_file = issues_file(&settings.home, run_id);
+    // What a wrong file brought is no measure for the right one.
+    let believed = match withdrawn_in(settings, plan.current.as_ref().and_then(|current| current.tasks.get(&task.task_id)))? {
+        Some(_) => None,
+        None => plan.current.as_ref(),
+    };
+    let output = build(settings, declaration, task.partition.clone(), entry, None)?;
+    let division = output.division();
+    let in_units = TaskInUnits {
+        settings,
+        declaration,
+        task_id: &task.task_id,
+        entry,
+        is_sample: plan.is_sample,
+        previous: believed.filter(|_| division != Division::Shards || !settings.is_forced),
+        observer: Some(observer),
+        division,
+        against: Some(judged_against(settings, plan.current.as_ref(), &task.task_id)),
+    };
+    in_units.stage(&settings.home, output, Some(&issues_file))
+}
+
+impl TaskInUnits<'_> {
+    /// Builds what is still to be built of what a pipeline's code has made, and stages it in `home`. Findings go to `issues_file`.
+    pub(crate) fn stage(&self, home: &Home, output: BuildOutput<'_>, issues_file: Option<&Path>) -> Result<BuiltTask> {
+        match output {
+            BuildOutput::Tables(tables, inputs, read) => self.stage_whole(home, tables, &inputs, &read, issues_file),
+            BuildOutput::Buckets(buckets, build) => self.stage_buckets(home, buckets, build, issues_file),
+            BuildOutput::Sharded(prepared) => self.stage_shards(home, &prepared, issues_file),
+        }
+    }
+}
+
+/// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
+pub(crate) fn check_snapshots(settings: &RunSettings, sources: &[FetchedSource], inputs: &[Snapshot]) -> Result<()> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_new = |snapshot: &Snapshot| sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
+    for snapshot in inputs.iter().filter(|snapshot| !is_new(snapshot)) {
+        if let Some(damage) = snapshots.damage(snapshot)? {
+            snapshots.forget(snapshot)?;
+            let hint = match snapshot.obtained {
+                Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
+                Obtained::ByHand => "import the file again; look at the disk it was on",
+            };
+            return Err(Error::format(damage).hint(hint));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! Checks that a release and its snapshots are the bytes that were published and fetched, or that building again gives the same release.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::at_hand::{AtHand, Found, Need, find};
+use super::part_claims;
+use super::replay::Replay;
+use super::trace::reason_of;
+use crate::building::build::{Division, build};
+use crate::building::units::TaskInUnits;
+use crate::planning::made_with::{MadeWith, contracts_of};
+use crate::settings::{RunSettings, current_manifest};
+use pubdata_build::publish::{self, Contribution};
+use pubdata_core::error::{Error, ErrorKind, Result};
+use pubdata_core::ids::ReleaseId;
+use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
+
+/// Whether the bytes of a release and of its snapshots are still what was published and fetched.
+#[derive(Debug, Serialize)]
+pub struct VerifyReport {
+    pub release_id: ReleaseId,
+    pub parts: usize,
+    /// Snapshots that were hashed.
+    pub snapshots: usize,
+    /// Texts of declarations and contracts that the release keeps.
+    pub declarations: usize,
+    /// What of the release is missing, and what of it or of its snapshots is changed; empty when all is well.
+    pub problems: Vec<String>,
+    /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
+    pub missing: Vec<String>,
+    /// Snapshots in the place of which something stands that is no file.
+    pub unreadable: Vec<String>,
+}
+
+/// Whether building again from the snapshots gives the same release.
+#[derive(Debug, Serialize)]
+pub struct RebuildReport {
+    pub release_id: ReleaseId,
+    /// The id that was reached; none when nothing could be built.
+    pub rebuilt_id: Option<ReleaseId>,
+    pub replay: Replay,
+    /// What came out otherwise though the same code made it from the same.
+    pub differences: Vec<String>,
+    /// By task, why nothing can be said of the release: this program is not the one that made it, or snapshots are neither in the home nor in the store.
+    pub not_possible: BTreeMap<String, String>,
+    /// By task, what the reader should know.
+    pub notes: BTreeMap<String, Vec<String>>,
+}
+
+async fn manifest(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<Manifest> {
+    match release {
+        Some(release) => settings.releases.manifest(release).await,
+        None => current_manifest(settings).await,
+    }
+}
+
+/// Compares what the manifest says of each part with its bytes, and hashes every snapshot, declaration and companion of a release again.
+///
+/// # Errors
+/// `Store`, when the manifest itself cannot be read or was changed.
+pub async fn verify(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<VerifyReport> {
+    let manifest = manifest(settings, release).await?;
+    let mut problems = part_claims::contradictions(settings, &manifest).await;
+    let parts = manifest.datasets.values().map(|dataset| dataset.parts.len()).sum();
+    let mut inputs: Vec<&pubdata_core::provenance::Snapshot> = manifest.tasks.values().flat_map(|task| &task.inputs).collect();
+    // Equal bytes of several addresses are several files.
+    inputs.sort_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
+    inputs.dedup_by_key(|input| (&input.source_id, input.sha256, &input.url, &input.keys));
+    let (mut missing, mut unreadable) = (Vec::new(), Vec::new());
+    for snapshot in &inputs {
+        match find(settings, snapshot).await? {
+            Found::AsFetched => {}
+            Found::Damaged(text) => problems.push(text),
+            Found::Missing(text) => missing.push(text),
+            Found::Unreadable(text) => unreadable.push(text),
+        }
+    }
+    for digest in &manifest.declarations {
+        problems.extend(settings.releases.text(&manifest.release_id, digest).await.err().map(|error| error.to_string()));
+    }
+    problems.extend(settings.releases.companion_problems(&manifest).await?);
+    let declarations = manifest.declarations.len();
+    let snapshots = inputs.len() - missing.len() - unreadable.len();
+    Ok(VerifyReport { snapshots, release_id: manifest.release_id, parts, declarations, problems, missing, unreadable })
+}
+
+/// Builds a release again from its snapshots and its own declarations, in a scratch folder, and compares.
+///
+/// # Errors
+/// As building does: `Format`, `Contract`, `Store`.
+pub async fn rebuild(settings: &RunSettings, release: Option<&ReleaseId>) -> Result<RebuildReport> {
+    let manifest = manifest(settings, release).await?;
+    let scratch = settings.home.scratch("rebuild")?;
+    let mut at_hand = AtHand::new(settings, Some(&scratch));
+    let mut contributions = Vec::new();
+    let mut not_held = BTreeMap::new();
+    let mut report = RebuildReport {
+        release_id: manifest.release_id.clone(),
+        rebuilt_id: None,
+        replay: Replay::Match,
+        differences: Vec::new(),
+        not_possible: BTreeMap::new(),
+        notes: BTreeMap::new(),
+    };
+    for (task_id, entry) in &manifest.tasks {
+        let (missing, damaged) = (at_hand.missing().len(), at_hand.damaged().len());
+        at_hand.take(entry, entry.inputs.iter().map(|input| (input, Need::Whole))).await?;
+        if let Some(reason) = reason_of(&at_hand.missing()[missing..]) {
+            report.not_possible.insert(task_id.clone(), reason);
+            continue;
+        }
+        if at_hand.damaged().len() > damaged {
+            report.differences.extend(at_hand.damaged()[damaged..].iter().map(|text| format!("{task_id}: {text}")));
+            continue;
+        }
+        let mut made = match MadeWith::of(settings, &manifest, entry).await {
+            Ok(made) => made,
+            Err(error) => {
+                report.differences.push(format!("{task_id}: {error}"));
+                continue;
+            }
+        };
+        made.settings.home = at_hand.home().clone();
+        if !made.notes.is_empty() {
+            report.notes.insert(task_id.clone(), made.notes.clone());
+        }
+        match (built_again(&made.settings, task_id, entry, manifest.is_sample_build(entry), None, &scratch), made.not_held) {
+            (Ok(staged), reason) => {
+                contributions.push(Contribution::Built(staged));
+                not_held.extend(reason.map(|reason| (task_id.as_str(), reason)));
+            }
+            (Err(error), Some(reason)) if error.kind() != ErrorKind::Store => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({error})"))),
+            (Err(error), _) => return Err(error),
+        }
+    }
+    if !contributions.is_empty() {
+        // A release is composed against its own empty store, so that nothing is carried over.
+        let releases = store::Releases::open(&scratch, None)?;
+        let contracts = contracts_of(settings, &manifest).await;
+        let (is_sample, run_id, published_at) = (manifest.is_sample, &manifest.run_id, &manifest.published_at);
+        let prepared = publish::prepare(&releases, &contracts, &settings.channel, contributions, is_sample, run_id, published_at).await?;
+        // Who made it is part of the id.
+        let rebuilt = Manifest { pubdata_version: manifest.pubdata_version.clone(), ..prepared.manifest().clone() };
+        for (task_id, entry) in manifest.tasks.iter().filter(|(task_id, _)| rebuilt.tasks.contains_key(*task_id)) {
+            let others = differences(&manifest, &rebuilt, task_id, entry);
+            match not_held.get(task_id.as_str()).filter(|_| !others.is_empty()) {
+                Some(reason) => drop(report.not_possible.insert(task_id.clone(), format!("{reason} ({})", others.join("; ")))),
+                None => report.differences.extend(others),
+            }
+        }
+        report.rebuilt_id = Some(rebuilt.derive_release_id());
+    }
+    let is_same = report.rebuilt_id.as_ref() == Some(&manifest.release_id);
+    report.replay = match (report.differences.is_empty(), report.not_possible.is_empty()) {
+        (true, true) if is_same => Replay::Match,
+        (true, false) => Replay::NotPossible,
+        _ => Replay::Mismatch,
+    };
+    scratch.remove()?;
+    Ok(report)
+}
+
+/// What of a task comes out otherwise.
+fn differences<'m>(manifest: &'m Manifest, rebuilt: &'m Manifest, task_id: &str, entry: &TaskEntry) -> Vec<String> {
+    let mut differences = Vec::new();
+    let parts = |manifest: &'m Manifest| -> BTreeMap<&'m str, &'m Part> {
+        let parts = manifest.datasets.values().flat_map(|dataset| &dataset.parts);
+        parts.filter(|part| part.task_id == task_id).map(|part| (part.path.as_str(), part)).collect()
+    };
+    let (before, again) = (parts(manifest), parts(rebuilt));
+    for (path, part) in &before {
+        match again.get(path) {
+            None => differences.push(format!("{path} is not made again")),
+            Some(again) if again.sha256 != part.sha256 => differences.push(format!("{path} comes out with other bytes")),
+            Some(again) if again != part => {
+                differences.push(format!("{path} has the same bytes, and the manifest says otherwise of it: counts, notes or keys"));
+            }
+            Some(_) => {}
+        }
+    }
+    differences.extend(again.keys().filter(|path| !before.contains_key(*path)).map(|path| format!("{path} is made, and the release has none")));
+    if rebuilt.tasks.get(task_id).is_none_or(|again| again.source_rows != entry.source_rows) {
+        differences.push(format!("what became of the rows that {task_id} read comes out otherwise"));
+    }
+    differences
+}
+
+/// Builds a task again with the declarations of some settings, and stages it in `scratch`. What is as in `previous` may be carried over from there.
+///
+/// # Errors
+/// As building does.
+pub(crate) fn built_again(
+    settings: &RunSettings,
+    task_id: &str,
+    entry: &TaskEntry,
+    is_sample: bool,
+    previous: Option<&Manifest>,
+    scratch: &Home,
+) -> Result<publish::StagedBuild> {
+    let declaration = settings.declarations.pipelines.get(&entry.pipeline_id);
+    let declaration = declaration.ok_or_else(|| Error::config(format!("pipeline {} is no longer declared", entry.pipeline_id)))?;
+    let output = build(settings, declaration, entry.partition.values().next().cloned(), entry, None)?;
+    let division = output.division();
+    let previous = previous.filter(|_| division == Division::Shards);
+    let in_units = TaskInUnits { settings, declaration, task_id, entry, is_sample, previous, observer: None, division, against: None };
+    Ok(in_units.stage(scratch, output, None)?.staged)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use pubdata_core::ids::Digest;
+
+    fn manifest(parts: &Value) -> Manifest {
+        let digest = Digest::of(b"input");
+        let task = json!({
+            "pipeline_id": "test.places", "partition": {}, "input_hash": digest, "declaration_hash": digest, "contracts_hash": digest,
+            "code_version": "1.2.3+a.2", "inputs": [], "is_stale": false, "stale_reason": null, "publisher": "Example", "licence": "CC0-1.0",
+            "homepage": "https://example.org/", "cadence_days": 365, "covers": [], "built_at": "2026-01-02T03:04:05Z",
+        });
+        let manifest = json!({
+            "format_version": 1, "release_id": "r0123456789abcdef0123", "pubdata_version": "1.2.3", "is_sample": false, "tasks": {"test.places": task},
+            "datasets": {"test.place": {"schema_version": "1.0.0", "parts": parts}}, "published_at": "2026-01-02T03:04:05Z", "run_id": "run",
+        });
+        serde_json::from_value(manifest).unwrap()
+    }
+
+    fn part(path: &str, bytes: &str, quarantined: Value) -> Value {
+        json!({
+            "path": path, "task_id": "test.places", "partition": {}, "rows": 1, "size_bytes": 10, "sha256": Digest::of(bytes.as_bytes()), "key_range": null,
+            "report": {"quarantined": quarantined, "warnings": {}, "notes": []},
+        })
+    }
+
+    #[test]
+    fn whatever_of_a_part_is_hashed_is_told_when_it_comes_out_otherwise() {
+        let before = manifest(&json!([part("a", "one", json!({})), part("b", "two", json!({"out_of_range": 1})), part("c", "three", json!({}))]));
+        let rebuilt = manifest(&json!([part("a", "other", json!({})), part("b", "two", json!({"unknown_category": 1})), part("d", "four", json!({}))]));
+        let told = |to: &Manifest| differences(&before, to, "test.places", &before.tasks["test.places"]);
+        let expected = [
+            "a comes out with other bytes",
+            "b has the same bytes, and the manifest says otherwise of it: counts, notes or keys",
+            "c is not made again",
+            "d is made, and the release has none",
+        ];
+        assert_eq!(told(&rebuilt), expected);
+        assert_eq!(told(&before), Vec::<String>::new());
+    }
+}

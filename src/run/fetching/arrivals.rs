@@ -1,0 +1,131 @@
+//! What came of a task's files: the snapshots its build is given, what is missing, and what needs attention. A file that did not come
+//! blocks its task only where the build cannot do without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::wanted::{Fetched, Wanted};
+use crate::reporting::findings::{FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING};
+use crate::reporting::plan::Problem;
+use crate::settings::RunSettings;
+use pubdata_core::error::Result;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::Source;
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Request, recorded_url};
+use pubdata_store::Snapshots;
+
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    pub(crate) snapshots: Vec<Snapshot>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) findings: Vec<SourceFinding>,
+    /// Whether a required file could not be fetched, as opposed to not being there.
+    pub(crate) is_failed: bool,
+}
+
+impl Arrivals {
+    /// Sorts out what came of the files, each with whether the build needs it.
+    pub(crate) fn of(settings: &RunSettings, files: &[(Wanted, bool)], fetched: &BTreeMap<String, Fetched>, previous: &[Snapshot]) -> Result<Self> {
+        let mut arrivals = Self::default();
+        let mut incomplete: BTreeSet<&str> = BTreeSet::new();
+        for (Wanted { request, future_date, .. }, is_required) in files {
+            let source = settings.declarations.source(&request.source_id).map(|(_, source)| source);
+            let is_partial = source.is_some_and(|source| source.partial);
+            let what = match &fetched[&request.url] {
+                Fetched::Snapshots(found) => {
+                    let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
+                    arrivals.snapshots.extend(found.iter().map(labelled));
+                    arrivals.findings.extend(of_unknown_length(settings, found)?);
+                    arrivals.findings.extend(of_future_dates(settings, request, future_date.as_deref(), found)?);
+                    continue;
+                }
+                Fetched::Absent if !is_required => {
+                    let was_there = |known: &Snapshot| known.source_id == request.source_id && known.keys == request.keys;
+                    if previous.iter().any(was_there) {
+                        let detail =
+                            format!("{}: the publisher has no such file any more, and the last build was made from it; published without it", request.url);
+                        arrivals.findings.push(SourceFinding::new(&request.source_id, OPTIONAL_FILE_MISSING, detail));
+                    }
+                    continue;
+                }
+                Fetched::NotConfigured(_) if !is_required => continue,
+                Fetched::Failed(message) => message.clone(),
+                Fetched::Absent => "the publisher has no such file".to_owned(),
+                Fetched::NotConfigured(variable) => format!("needs {variable}"),
+            };
+            let is_failed = matches!(fetched[&request.url], Fetched::Failed(_));
+            if *is_required && !is_partial {
+                arrivals.is_failed |= is_failed;
+                arrivals.missing(request, &what);
+                continue;
+            }
+            if *is_required {
+                incomplete.insert(&request.source_id);
+            }
+            let stays = arrivals.take_earlier(settings, source, request)?;
+            let code = if *is_required { FILE_MISSING } else { OPTIONAL_FILE_MISSING };
+            arrivals.findings.push(SourceFinding::new(&request.source_id, code, format!("{}: {what}; {stays}", request.url)));
+        }
+        for source_id in incomplete {
+            if !arrivals.snapshots.iter().any(|snapshot| snapshot.source_id == source_id) {
+                let message = format!("{source_id}: none of its files came");
+                arrivals.problems.push(Problem::missing(message));
+            }
+        }
+        Ok(arrivals)
+    }
+
+    fn missing(&mut self, request: &Request, what: &str) {
+        let message = format!("{} ({}): {what}", request.source_id, request.url);
+        self.problems.push(Problem::missing(message));
+    }
+
+    /// Takes the file that came on an earlier night, and says so.
+    fn take_earlier(&mut self, settings: &RunSettings, source: Option<&Source>, request: &Request) -> Result<String> {
+        let snapshots = Snapshots::open(&settings.home)?;
+        // Pages of another night do not fit together.
+        let is_list = source.is_some_and(|source| source.pages.is_some());
+        let earlier = if is_list { None } else { snapshots.known(&request.source_id, &recorded_url(&request.url)?) };
+        Ok(match earlier.filter(|earlier| earlier.keys == request.keys) {
+            Some(earlier) => {
+                let stays = format!("the file of {} stays in use", earlier.source_date);
+                self.snapshots.push(Snapshot { source_version: request.source_version.clone(), ..earlier });
+                stays
+            }
+            None => "published without it".to_owned(),
+        })
+    }
+}
+
+/// Reports files whose publisher dates them in the future, by the file's own date or by `stated`, that of the document that tells of it.
+fn of_future_dates(settings: &RunSettings, request: &Request, stated: Option<&str>, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let future_date = |snapshot: &Snapshot| {
+        let known = snapshots.known_url(&snapshot.source_id, &snapshot.url).filter(|known| known.snapshot.sha256 == snapshot.sha256);
+        known.and_then(|known| known.future_date).map(|date| (snapshot.url.clone(), date, snapshot.source_date.clone()))
+    };
+    let used = || found.first().map_or_else(String::new, |snapshot| snapshot.source_date.clone());
+    let mut dates: Vec<(String, String, String)> = stated.map(|date| (request.url.clone(), date.to_owned(), used())).into_iter().collect();
+    dates.extend(found.iter().filter_map(future_date));
+    let finding = |(url, date, used): (String, String, String)| {
+        let detail = format!("{url}: the publisher dates it {date}, which is in the future and does not count; {used} is used instead");
+        SourceFinding::new(&request.source_id, FUTURE_DATE, detail)
+    };
+    Ok(dates.into_iter().map(finding).collect())
+}
+
+/// Tells of files whose server says neither how long they are nor where they end, and whose own end proves nothing.
+fn of_unknown_length(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_unknown = |snapshot: &&Snapshot| {
+        snapshots.known_url(&snapshot.source_id, &snapshot.url).is_some_and(|known| known.is_length_unknown && known.snapshot.sha256 == snapshot.sha256)
+    };
+    let told = |snapshot: &Snapshot| {
+        let detail = format!(
+            "{}: the server says neither how long the file is nor where it ends, and its last line has no end: {} bytes came; compare the size with the publisher's",
+            snapshot.url, snapshot.size_bytes
+        );
+        SourceFinding::new(&snapshot.source_id, LENGTH_UNKNOWN, detail)
+    };
+    Ok(found.iter().filter(is_unknown).map(told).collect())
+}

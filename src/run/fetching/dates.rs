@@ -1,0 +1,64 @@
+//! Dates files by the documents beside them: a portal makes an export anew for whoever asks, and says elsewhere when its rows last changed.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use super::fetch::fetch_all;
+use super::wanted::{Fetched, Wanted};
+use crate::observer::SharedObserver;
+use crate::reporting::plan::FetchedSource;
+use crate::settings::RunSettings;
+use pubdata_build::decode;
+use pubdata_core::error::Result;
+use pubdata_core::provenance::is_future_date;
+use pubdata_fetch::{Fetcher, Request};
+
+/// Largest document about a list.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Asks for the documents and gives the files the days that they state. They are asked for first: what changes in between is dated too
+/// early, never too late. A document that is not there dates nothing, nor does one that states a day to come.
+pub(crate) async fn date_files(settings: &RunSettings, fetcher: &Fetcher, files: Vec<&mut Wanted>, observer: &SharedObserver) -> Result<Vec<FetchedSource>> {
+    let documents: BTreeMap<String, Wanted> = files.iter().filter_map(|file| document(file)).map(|document| (document.request.url.clone(), document)).collect();
+    if documents.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (fetched, mut sources) = fetch_all(settings, fetcher, documents.into_values().collect(), observer).await?;
+    for file in files {
+        match stated_day(fetcher, file, &fetched) {
+            Some(day) if is_future_date(day, settings.today()) => file.future_date = Some(day.to_string()),
+            day => file.request.source_date = day.map(|day| day.to_string()).or(file.request.source_date.take()),
+        }
+    }
+    sources.retain(|source| source.outcome != "absent");
+    Ok(sources)
+}
+
+fn document(file: &Wanted) -> Option<Wanted> {
+    let dated_by = file.dated_by.as_ref()?;
+    let request = Request {
+        url: dated_by.url.clone(),
+        source_version: "description".to_owned(),
+        source_date: None,
+        is_archive: false,
+        is_json: true,
+        min_bytes: 0,
+        max_bytes: MAX_BYTES,
+        ..file.request.clone()
+    };
+    Some(Wanted { request, paging: None, dated_by: None, future_date: None })
+}
+
+fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<Date> {
+    let dated_by = file.dated_by.as_ref()?;
+    let Fetched::Snapshots(snapshots) = documents.get(&dated_by.url)? else { return None };
+    let content = decode::read_document(&fetcher.snapshots().path(snapshots.first()?), MAX_BYTES).ok();
+    let document: Option<serde_json::Value> = content.and_then(|content| serde_json::from_slice(&content).ok());
+    let seconds = document.as_ref().and_then(|document| document.get(&dated_by.seconds)?.as_i64());
+    let instant = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    if instant.is_none() {
+        tracing::warn!(url = %dated_by.url, "does not say when its rows changed: no number `{}`", dated_by.seconds);
+    }
+    instant.map(|instant| instant.to_zoned(jiff::tz::TimeZone::UTC).date())
+}

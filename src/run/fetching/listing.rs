@@ -1,0 +1,99 @@
+//! Sources whose files are links on a page: the page, the files that it names, and those that it names no more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::wanted::{Fetched, Wanted};
+use crate::settings::{RunSettings, names};
+use pubdata_build::decode;
+use pubdata_build::validate::SHRINK;
+use pubdata_core::error::Result;
+use pubdata_core::pipeline::{Listed, Source, expand, is_packed};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::{Fetcher, Request, links};
+
+/// Largest page of links.
+const MAX_PAGE_BYTES: u64 = 16 << 20;
+
+/// The page that lists a source's files.
+pub(crate) fn listing_page(source: &Source) -> Wanted {
+    let request = Request {
+        source_id: source.source_id.clone(),
+        keys: BTreeMap::new(),
+        url: source.url.clone(),
+        source_version: "list of files".to_owned(),
+        source_date: None,
+        is_archive: false,
+        is_json: false,
+        is_page: true,
+        min_bytes: 0,
+        max_bytes: MAX_PAGE_BYTES,
+        bundled: None,
+        redirects: source.redirects.clone(),
+        app_token: source.app_token.clone(),
+    };
+    Wanted { request, paging: None, dated_by: None, future_date: None }
+}
+
+/// The files of a source that its page lists, or why there are none.
+pub(crate) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched) -> Result<std::result::Result<Vec<Wanted>, String>> {
+    let Some(listing) = &source.listing else { return Ok(Ok(Vec::new())) };
+    let snapshot = match page {
+        Fetched::Snapshots(snapshots) => &snapshots[0],
+        Fetched::Absent => return Ok(Err("the publisher has no such page".to_owned())),
+        Fetched::NotConfigured(variable) => return Ok(Err(format!("needs {variable}"))),
+        Fetched::Failed(message) => return Ok(Err(message.clone())),
+    };
+    let content = decode::read_document(&fetcher.snapshots().path(snapshot), MAX_PAGE_BYTES)?;
+    let files = listed_files(source, &links(&source.url, &String::from_utf8_lossy(&content)))?;
+    Ok(if files.is_empty() { Err(format!("the page names no file of the form `{}`", listing.pattern)) } else { Ok(files) })
+}
+
+/// The files to ask for while a source's page does not name any: of each kind the newest of those that the declaration names and those that the last
+/// release was made from. None where the declaration names none.
+pub(crate) fn otherwise_requests(source: &Source, previous: &[Snapshot]) -> Result<Vec<Wanted>> {
+    let Some(listing) = source.listing.as_ref().filter(|listing| !listing.otherwise.is_empty()) else { return Ok(Vec::new()) };
+    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id).map(|snapshot| snapshot.url.clone());
+    let links: Vec<String> = known.chain(listing.otherwise.iter().cloned()).collect();
+    listed_files(source, &links)
+}
+
+/// The newest files of each kind among links, as requests.
+pub(super) fn listed_files(source: &Source, links: &[String]) -> Result<Vec<Wanted>> {
+    let Some(listing) = &source.listing else { return Ok(Vec::new()) };
+    let request = |listed: Listed| {
+        let is_archive = source.is_archive() && is_packed(&listed.link);
+        let source_version = expand(&source.source_version, &listed.fields)?;
+        let page = listing_page(source).request;
+        let request = Request {
+            url: listed.link,
+            keys: listed.keys,
+            source_version,
+            is_archive,
+            is_page: false,
+            min_bytes: source.min_bytes,
+            max_bytes: source.max_bytes,
+            ..page
+        };
+        Ok(Wanted { request, paging: None, dated_by: None, future_date: None })
+    };
+    listing.newest(links)?.into_iter().map(request).collect()
+}
+
+/// The files of the last release whose kinds a source's page does not name any more; none where a person has looked at it.
+pub(crate) fn no_longer_listed<'a>(settings: &RunSettings, task_id: &str, source: &Source, files: &[Wanted], previous: &'a [Snapshot]) -> Vec<&'a Snapshot> {
+    let Some(listing) = source.listing.as_ref().filter(|_| !settings.waives(&names(task_id, &source.source_id), SHRINK)) else { return Vec::new() };
+    let listed: BTreeSet<Vec<&String>> = files.iter().map(|file| listing.kind(&file.request.keys)).collect();
+    let known = previous.iter().filter(|snapshot| snapshot.source_id == source.source_id && listing.is_wanted(&snapshot.keys));
+    known.filter(|snapshot| !listed.contains(&listing.kind(&snapshot.keys))).collect()
+}
+
+/// Says which files a page does not name any more.
+pub(crate) fn no_longer_listed_message(source: &Source, gone: &[&Snapshot]) -> String {
+    let gone: Vec<&str> = gone.iter().map(|snapshot| snapshot.url.as_str()).collect();
+    format!(
+        "{}: the page no longer names what the last release has from {}. If the publisher took it back for good: `pubdata accept {}:shrink`",
+        source.url,
+        gone.join(", "),
+        source.source_id
+    )
+}

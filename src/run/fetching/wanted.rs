@@ -1,0 +1,60 @@
+//! A file that a source wants, and what became of it.
+
+use crate::reporting::plan::FetchedSource;
+use pubdata_core::pipeline::{DatedBy, Format, Pages};
+use pubdata_core::provenance::Snapshot;
+use pubdata_fetch::Request;
+
+/// What became of a file.
+#[derive(Debug, Clone)]
+pub(crate) enum Fetched {
+    /// One snapshot, or one for each page.
+    Snapshots(Vec<Snapshot>),
+    Absent,
+    NotConfigured(String),
+    Failed(String),
+}
+
+/// A file to fetch, or the first page of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) request: Request,
+    pub(super) paging: Option<Paging>,
+    /// What says when the file changed.
+    pub(crate) dated_by: Option<DatedBy>,
+    /// The day that it says, where that lies in the future and does not count.
+    pub(crate) future_date: Option<String>,
+}
+
+/// How the pages after the first are found.
+#[derive(Debug, Clone)]
+pub(super) struct Paging {
+    pub(crate) pages: Pages,
+    pub(crate) url: String,
+    pub(crate) format: Format,
+    /// What all pages together have at least.
+    pub(crate) min_bytes: u64,
+}
+
+impl Fetched {
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Snapshots(_) => "unchanged",
+            Self::Absent => "absent",
+            Self::NotConfigured(_) => "not configured",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// What is told of an address that this came of.
+    pub(crate) fn told(&self, url: &str, is_new: bool) -> FetchedSource {
+        let outcome = if is_new { "new" } else { self.word() };
+        let (size_bytes, detail) = match self {
+            Self::Snapshots(snapshots) => (Some(snapshots.iter().map(|snapshot| snapshot.size_bytes).sum()), None),
+            Self::Absent => (None, None),
+            Self::NotConfigured(variable) => (None, Some(format!("{variable} is not set"))),
+            Self::Failed(message) => (None, Some(message.clone())),
+        };
+        FetchedSource { url: pubdata_fetch::recorded_url(url).unwrap_or_default(), outcome: outcome.into(), size_bytes, detail }
+    }
+}

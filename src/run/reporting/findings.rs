@@ -1,0 +1,126 @@
+//! Findings about sources as a whole: their codes, where they come from beside decoding, and how loud each is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::report::ExitCode;
+use pubdata_build::publish::StagedBuild;
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::pipeline::{Declaration, LayoutEvidence};
+use pubdata_store::{Home, Manifest};
+
+/// A required file of a source that is built from those that came.
+pub(crate) const FILE_MISSING: &str = "file_missing";
+
+/// A file that the build can do without did not come, and not because there is none.
+pub(crate) const OPTIONAL_FILE_MISSING: &str = "optional_file_missing";
+
+/// A file of which nothing proves that it came whole.
+pub(crate) const LENGTH_UNKNOWN: &str = "length_unknown";
+
+/// A file, or what tells of it, is dated in the future.
+pub(crate) const FUTURE_DATE: &str = "future_date";
+
+/// A page that lists a source's files could not be read, or names none.
+pub(crate) const PAGE_NOT_READ: &str = "page_not_read";
+
+/// More texts of a column have no known meaning than its declaration allows.
+pub(crate) const UNKNOWN_WORDS: &str = "unknown_words";
+
+/// So many that readers are told that the column's meaning is lost.
+pub(crate) const MEANING_LOST: &str = "meaning_lost";
+
+/// A column that a declaration neither maps nor ignores.
+const NEW_COLUMN: &str = "new_column";
+
+/// A column of a published table that had values in the last release and has none any more.
+const COLUMN_TURNED_EMPTY: &str = "column_turned_empty";
+
+/// A layout that is known from documents alone, and that nobody has confirmed.
+const UNCONFIRMED_LAYOUT: &str = "unconfirmed_layout";
+
+/// Fewer rows say nothing about a column in which none has a value.
+const FEWEST_ROWS: u64 = 100;
+
+/// Returns what the exit code of a run with that finding is at least.
+pub(crate) fn exit_code(finding: &SourceFinding) -> ExitCode {
+    match finding.code.as_str() {
+        FILE_MISSING => ExitCode::SourceMissing,
+        _ if !finding.needs_attention() => ExitCode::Ok,
+        _ => ExitCode::Quarantined,
+    }
+}
+
+/// Returns what to do about a finding, with the command to type.
+pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
+    match finding.code.as_str() {
+        UNCONFIRMED_LAYOUT => format!("look at what was published and quarantined, then `pubdata accept {pipeline_id}`"),
+        NEW_COLUMN | UNKNOWN_WORDS | MEANING_LOST => format!(
+            "`pubdata probe {pipeline_id} --write declarations` writes the declarations with suggested lines to the folder `declarations`: complete them, then `pubdata run --declarations declarations`"
+        ),
+        FILE_MISSING | OPTIONAL_FILE_MISSING | PAGE_NOT_READ => {
+            format!("the next run asks again; `pubdata probe {pipeline_id}` asks now and says what could be done")
+        }
+        _ => format!("`pubdata probe {pipeline_id}` shows what the publisher has"),
+    }
+}
+
+/// Whether a finding is about how a file or page came, or did not come.
+pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
+    [FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
+}
+
+/// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.
+pub(crate) fn is_of_build(finding: &SourceFinding) -> bool {
+    !is_of_arrivals(finding) && finding.code != UNCONFIRMED_LAYOUT
+}
+
+/// Tells that a layout is known from documents alone.
+pub(crate) fn unconfirmed_layout(declaration: &Declaration, evidence: LayoutEvidence) -> Vec<SourceFinding> {
+    let detail = |source_id: &str| {
+        format!(
+            "its layout is known from the publisher's documentation alone, and floors and shares are not judged: look at what was published and quarantined, then run `pubdata accept {source_id}`"
+        )
+    };
+    let unseen = declaration.sources.iter().filter(|source| evidence == LayoutEvidence::Documented && source.on_demand.is_none());
+    unseen.take(1).map(|source| SourceFinding::new(&source.source_id, UNCONFIRMED_LAYOUT, detail(&declaration.pipeline_id))).collect()
+}
+
+/// Finds the columns that had values in the last release and have none in a build.
+pub(crate) fn turned_empty(staged: &StagedBuild, previous: Option<&Manifest>) -> Vec<SourceFinding> {
+    let Some(previous) = previous.filter(|previous| previous.tasks.contains_key(&staged.task_id)) else { return Vec::new() };
+    let mut parts_of: BTreeMap<&str, Vec<&pubdata_store::Part>> = BTreeMap::new();
+    staged.parts.iter().for_each(|staged| parts_of.entry(&staged.dataset_id).or_default().push(&staged.part));
+    let mut findings = Vec::new();
+    for (dataset_id, parts) in parts_of {
+        let before = previous.datasets.get(dataset_id).map(|dataset| dataset.parts.iter().filter(|part| part.task_id == staged.task_id));
+        let (Some(now), Some(before)) = (empty_columns(parts.into_iter()), before.and_then(empty_columns)) else { continue };
+        let turned: Vec<String> = now.difference(&before).map(|column| format!("`{column}`")).collect();
+        if !turned.is_empty() {
+            let detail = format!(
+                "no row of {dataset_id} has a value for {} any more: see what the publisher changed in the columns it was read from",
+                turned.join(", ")
+            );
+            let source_id = staged.entry.inputs.first().map_or(dataset_id, |input| input.source_id.as_str());
+            findings.push(SourceFinding::new(source_id, COLUMN_TURNED_EMPTY, detail));
+        }
+    }
+    findings
+}
+
+/// The columns without a value in any part; none where a part does not say, or where there are few rows.
+fn empty_columns<'p>(parts: impl Iterator<Item = &'p pubdata_store::Part>) -> Option<BTreeSet<&'p str>> {
+    let mut empty: Option<BTreeSet<&str>> = None;
+    let mut rows = 0;
+    for part in parts.filter(|part| part.rows > 0) {
+        let of_part: BTreeSet<&str> = part.report.empty_columns.as_ref()?.iter().map(String::as_str).collect();
+        rows += part.rows;
+        empty = Some(empty.map_or_else(|| of_part.clone(), |known| known.intersection(&of_part).copied().collect()));
+    }
+    empty.filter(|_| rows >= FEWEST_ROWS)
+}
+
+/// Where the details of one run's findings are written.
+pub(crate) fn issues_file(home: &Home, run_id: &str) -> PathBuf {
+    home.run_dir(run_id).join("issues.jsonl")
+}

@@ -1,0 +1,198 @@
+//! What a run tells of its tasks and sources.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde::Serialize;
+
+use super::plan::{FetchedSource, TaskState};
+use pubdata_core::error::{Error, Result};
+use pubdata_core::ids::{Digest, ReleaseId};
+use pubdata_core::issue::SourceFinding;
+use pubdata_core::provenance::SourceRows;
+use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
+
+/// How a run ended, as schedulers see it; the worst of what happened counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "u8")]
+pub enum ExitCode {
+    /// Published, or nothing had changed.
+    Ok,
+    /// Published, with something to look at: more quarantined records than the declared level, or an edition that is late.
+    Quarantined,
+    /// A source was not available; the rest was published.
+    SourceMissing,
+    /// Validation stopped a dataset; the rest was published.
+    Blocked,
+}
+
+impl From<ExitCode> for u8 {
+    fn from(code: ExitCode) -> Self {
+        match code {
+            ExitCode::Ok => 0,
+            ExitCode::Quarantined => 10,
+            ExitCode::SourceMissing => 30,
+            ExitCode::Blocked => 20,
+        }
+    }
+}
+
+/// Subjects of a sharded pipeline, such as registrants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SubjectCounts {
+    /// Built from their sources.
+    pub built: usize,
+    /// Taken over from the last release, because nothing that decides their rows had changed.
+    pub carried: usize,
+}
+
+/// What a plan says of a task that a run would build.
+pub(super) const TO_BUILD: &str = "to_build";
+
+/// One task, in a plan, a run or what stands today: what became of it, or would.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskReport {
+    pub task_id: String,
+    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`; `to_build` of a plan, and `never_run` where no run has tried.
+    pub outcome: &'static str,
+    /// Whether the release has a build of it, now or from before.
+    pub is_in_release: bool,
+    /// Since when it is blocked or missing, RFC 3339 UTC: when the first of the runs ended that could not renew it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Why it was built, carried or blocked.
+    pub reasons: Vec<String>,
+    /// What a person can do about it.
+    pub next_step: Option<String>,
+    /// Whether the operator has said that the night can do without it.
+    pub is_optional: bool,
+    /// Of the build that was tried or made.
+    pub input_hash: Option<Digest>,
+    /// How much of a sharded pipeline was built; none for other tasks, and for a build that was resumed.
+    pub subjects: Option<SubjectCounts>,
+    /// Rows of each dataset the task made, without the table of records set aside.
+    pub rows: BTreeMap<String, u64>,
+    /// What became of the rows of each source.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_rows: BTreeMap<String, SourceRows>,
+    /// Records set aside, by dataset and rule.
+    pub quarantined: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Records published with a warning, by dataset and code.
+    pub warnings: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Findings about totals that did not block.
+    pub notes: Vec<String>,
+    /// What needs attention about its sources, until a person has looked at it.
+    pub findings: Vec<SourceFinding>,
+    pub is_above_warning_level: bool,
+    /// The day since which an edition of its sources is late.
+    pub late_since: Option<Date>,
+    pub duration_ms: u64,
+}
+
+impl TaskReport {
+    pub(crate) fn new(task_id: &str, outcome: &'static str, reasons: Vec<String>) -> Self {
+        Self {
+            task_id: task_id.to_owned(),
+            outcome,
+            is_in_release: false,
+            since: None,
+            reasons,
+            next_step: None,
+            is_optional: false,
+            input_hash: None,
+            subjects: None,
+            rows: BTreeMap::new(),
+            source_rows: BTreeMap::new(),
+            quarantined: BTreeMap::new(),
+            warnings: BTreeMap::new(),
+            notes: Vec::new(),
+            findings: Vec::new(),
+            is_above_warning_level: false,
+            late_since: None,
+            duration_ms: 0,
+        }
+    }
+
+    /// What a plan says of a task.
+    pub fn of_state(task_id: &str, state: &TaskState) -> Self {
+        match state {
+            TaskState::Fresh => Self::new(task_id, "fresh", Vec::new()),
+            TaskState::Stale(reasons) => Self::new(task_id, TO_BUILD, reasons.clone()),
+            TaskState::NotPublished(reasons) => Self::new(task_id, "not_published", reasons.clone()),
+            TaskState::Blocked(problems) => {
+                let outcome = if problems.iter().all(|problem| problem.is_source_missing) { "missing" } else { "blocked" };
+                let next_step = problems.iter().find_map(|problem| problem.next_step.clone());
+                Self { next_step, ..Self::new(task_id, outcome, problems.iter().map(|problem| problem.message.clone()).collect()) }
+            }
+        }
+    }
+
+    /// Records set aside over all datasets.
+    pub fn quarantined_total(&self) -> u64 {
+        self.quarantined.values().flat_map(BTreeMap::values).sum()
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    pub run_id: String,
+    /// RFC 3339 UTC.
+    pub started_at: String,
+    /// RFC 3339 UTC.
+    pub ended_at: String,
+    pub channel: String,
+    /// What the channel points at after the run.
+    pub release_id: Option<ReleaseId>,
+    /// `published`, `unchanged`, `mended` (the same release, with lost or damaged parts written anew) or `nothing`.
+    pub outcome: &'static str,
+    pub is_sample: bool,
+    pub exit_code: ExitCode,
+    pub tasks: Vec<TaskReport>,
+    pub sources: Vec<FetchedSource>,
+    /// What people had accepted for this run.
+    pub accepted: Vec<String>,
+}
+
+impl RunReport {
+    pub(crate) fn ledger_entry(&self) -> LedgerEntry {
+        let task = |report: &TaskReport| LedgerTask {
+            outcome: report.outcome.to_owned(),
+            reason: (!report.reasons.is_empty()).then(|| report.reasons.join("; ")),
+            rows: report.rows.values().sum(),
+            quarantined_rows: report.quarantined_total(),
+            findings: report.findings.clone(),
+            next_step: report.next_step.clone(),
+            late_since: report.late_since,
+            is_above_warning_level: report.is_above_warning_level,
+            is_optional: report.is_optional,
+            input_hash: report.input_hash,
+            duration_ms: report.duration_ms,
+        };
+        LedgerEntry {
+            format_version: LEDGER_FORMAT_VERSION,
+            run_id: self.run_id.clone(),
+            started_at: self.started_at.clone(),
+            ended_at: self.ended_at.clone(),
+            exit_code: self.exit_code.into(),
+            channel: self.channel.clone(),
+            release_id: self.release_id.clone(),
+            outcome: self.outcome.to_owned(),
+            error: None,
+            note: None,
+            accepted: self.accepted.clone(),
+            import: None,
+            fetched_bytes: Some(self.sources.iter().filter(|source| source.outcome == "new").filter_map(|source| source.size_bytes).sum()),
+            disk: None,
+            tasks: self.tasks.iter().map(|report| (report.task_id.clone(), task(report))).collect(),
+        }
+    }
+}
+
+/// A new id for a run that begins.
+pub(crate) fn new_run_id(now: jiff::Timestamp) -> Result<String> {
+    let mut bytes = [0; 3];
+    getrandom::fill(&mut bytes).map_err(|error| Error::store(format!("the system gives no random numbers: {error}")))?;
+    let suffix: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{suffix}", now.strftime("%Y%m%dT%H%M%SZ")))
+}

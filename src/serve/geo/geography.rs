@@ -1,0 +1,84 @@
+//! The geography objects of areas, for ZCTAs as JSON text that is made once when a release is loaded: each stands in many answers, and is made of cells of a
+//! dozen columns.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Decimal, Float, Text};
+
+/// An area, with where it lies.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Geography<'a> {
+    /// Kind of area: `zcta` (ZIP Code Tabulation Area) or `county`.
+    #[serde(rename = "type")]
+    #[schemars(title = "GeographyType", extend("enum" = ["zcta", "county"]))]
+    pub kind: &'a str,
+    /// Five digits: the ZCTA code, or the FIPS code of the county.
+    #[schemars(extend("pattern" = "^[0-9]{5}$"))]
+    pub id: &'a str,
+    /// Display name of the area, such as `ZCTA 90210`.
+    pub name: &'a str,
+    /// The code as the caller supplied it.
+    pub input_code: &'a str,
+    /// How the area was found: by its exact ZCTA code or by its exact county FIPS code.
+    #[schemars(extend("enum" = ["exact_zcta_code", "exact_county_fips"]))]
+    pub matched_by: &'a str,
+    #[schemars(extend("$field" = "geo.geography/land_area_sqmi", "nullable" = true))]
+    pub land_area_sqmi: Option<Decimal>,
+    #[schemars(extend("$field" = "geo.geography/primary_county_fips", "nullable" = true))]
+    pub primary_county_fips: Option<&'a str>,
+    #[serde(flatten)]
+    pub of_zcta: Option<CountyOfZcta<'a>>,
+    #[schemars(extend("$field" = "geo.geography/primary_state_code", "nullable" = true))]
+    pub primary_state_code: Option<&'a str>,
+    /// The Bureau's internal point of the area, in degrees; null if the release has no point for it.
+    pub internal_point: Option<InternalPoint>,
+    /// Record of the area in `geo.geography` or `geo.county`; null if the release has no such record.
+    pub record_id: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CountyOfZcta<'a> {
+    #[schemars(extend("$field" = "geo.geography/primary_county_name", "nullable" = true))]
+    pub primary_county_name: Option<&'a str>,
+    #[schemars(extend("$field" = "geo.geography/primary_county_land_share", "nullable" = true))]
+    pub primary_county_land_share: Option<Float>,
+    #[schemars(extend("$field" = "geo.geography/primary_county_basis", "nullable" = true))]
+    pub primary_county_basis: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "GeographyInternalPoint")]
+pub struct InternalPoint {
+    #[schemars(extend("$field" = "geo.geography/internal_point_lat"))]
+    pub lat: Float,
+    #[schemars(extend("$field" = "geo.geography/internal_point_lon"))]
+    pub lon: Float,
+}
+
+/// The objects of all areas of a table, by row.
+#[derive(Debug)]
+pub struct GeographyTexts {
+    /// Where each begins, and where the last one ends.
+    borders: Vec<usize>,
+    text: String,
+    /// The vintage whose counties they name.
+    pub vintage_year: i32,
+}
+
+impl GeographyTexts {
+    /// Of so many rows.
+    pub fn new<'a>(rows: usize, vintage_year: i32, geography: impl Fn(usize) -> Geography<'a>) -> Self {
+        let (mut borders, mut text) = (vec![0], String::new());
+        for row in 0..rows {
+            text.push_str(Text::of(&geography(row)).as_str());
+            borders.push(text.len());
+        }
+        text.shrink_to_fit();
+        Self { borders, text, vintage_year }
+    }
+
+    pub fn of(&self, row: usize) -> &str {
+        &self.text[self.borders[row]..self.borders[row + 1]]
+    }
+}

@@ -1,0 +1,289 @@
+//! The answer about the tax of a sale: what each line and the delivery bear, by jurisdiction, and what of it is not known.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Date, Decimal, Fixed};
+use crate::release::provenance::Provenance;
+use crate::tax::answer::{SourcingPlace, TaxCoverage, TaxMatch, TaxSourcing};
+use crate::tax::calculation::rounded;
+use crate::tax::candidate::Candidate;
+use crate::tax::figures::{dollars, rate};
+use crate::tax::goods::{CLASSES, Category, SHIPPING, TaxRule};
+use crate::tax::invoice::Invoice;
+use crate::tax::lookup::{Found, Terms};
+use crate::tax::sale::{Basis, Bearing, Outcome};
+use crate::tax::table::rates::Class as TaxClass;
+use pubdata_store::Manifest;
+
+#[derive(Serialize, JsonSchema)]
+pub struct TaxCalculation<'a> {
+    /// Dollars that are taxed, without the tax; null where it is not known whether the delivery is.
+    taxable_amount: Option<Fixed>,
+    /// Tax in US dollars; null where a part is not known.
+    tax_amount: Option<Fixed>,
+    /// The tax as far as it is known, in US dollars.
+    known_tax_amount: Fixed,
+    /// What is charged, shipping and tax included; null where a part of the tax is not known.
+    order_total: Option<Fixed>,
+    /// The combined rate as a fraction from 0 to 1 (0.0725 is 7.25 percent), weighed by what is taxed where goods differ; null when nothing is, or a part is not known.
+    rate: Option<Decimal>,
+    /// Day of the sale, on which the rates hold.
+    #[schemars(with = "Date")]
+    date: jiff::civil::Date,
+    /// Where it is not known whether the delivery is taxed, the known tax without and with it; else empty.
+    sums: Vec<TaxCalculationSum>,
+    /// What is not known: the line or the delivery, the jurisdiction, and why.
+    unknown: Vec<TaxCalculationUnknown<'a>>,
+    /// Tax of the whole sale by class of goods and jurisdiction.
+    breakdown: Vec<TaxPart<'a>>,
+    /// Tax of each line, in the order of the request; empty if the request has `amount`.
+    line_items: Vec<TaxCalculationLineItem<'a>>,
+    /// Tax on the delivery charge, with its rule and parts.
+    shipping: TaxCalculationShipping<'a>,
+    /// How the place was matched to tax jurisdictions.
+    #[serde(rename = "match")]
+    place_match: TaxMatch<'a>,
+    /// Whose place the rates are of.
+    sourcing: SourcingPlace,
+    /// The state's rule on which place decides the rate of a sale within the state.
+    sourcing_basis: TaxSourcing<'a>,
+    /// How completely the state's rates are known.
+    coverage: TaxCoverage,
+    /// The state's rules on the classes of the sale.
+    rules: Vec<TaxRule<'a>>,
+    /// Records that the answer was made from: the state's, the boundary's, one for each rate, and the rules that decided a rate.
+    provenance: Vec<Provenance<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TaxCalculationSum {
+    /// True if this sum taxes the delivery.
+    shipping_taxable: bool,
+    /// Known tax in US dollars.
+    known_tax_amount: Fixed,
+    /// Amount charged in US dollars: goods, shipping and known tax.
+    known_order_total: Fixed,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TaxCalculationUnknown<'a> {
+    /// Part of the sale: a line, or the delivery.
+    #[schemars(extend("enum" = ["line_items", "shipping"]))]
+    part: &'static str,
+    /// Number of the line, counted from 0; null for the delivery.
+    index: Option<usize>,
+    /// Your identifier of the line; null if it has none, and for the delivery.
+    id: Option<&'a str>,
+    /// Class of the goods, or `shipping`.
+    category: &'static str,
+    /// Dollars whose tax depends on it.
+    amount: Fixed,
+    /// Class of the jurisdiction whose rate is not known.
+    #[serde(rename = "type")]
+    class: TaxClass,
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one by one.
+    code: &'a str,
+    /// Why the rate is not known, as `null_reason` of a component.
+    reason: &'a str,
+}
+
+/// The tax of one jurisdiction on goods of one category.
+#[derive(Serialize, JsonSchema)]
+struct TaxPart<'a> {
+    /// Class of the jurisdiction; `local` stands for all local taxes of a state whose local rates are not covered.
+    #[serde(rename = "type")]
+    class: TaxClass,
+    /// Code of the jurisdiction as published; `local` or `special` for taxes that are not known one by one.
+    code: &'a str,
+    /// Name of the jurisdiction.
+    name: &'a str,
+    /// Class of the goods, which decides the state's rule.
+    category: Category,
+    /// Rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; null if it is not known.
+    rate: Option<Decimal>,
+    /// Why the rate is not known; null if it is.
+    null_reason: Option<&'a str>,
+    /// US dollars that the jurisdiction's tax applies to.
+    taxable_amount: Fixed,
+    /// Tax in US dollars; null if the rate is not known.
+    tax_amount: Option<Fixed>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TaxCalculationLineItem<'a> {
+    /// Your identifier of the line; null if it has none.
+    id: Option<&'a str>,
+    /// Null where the line is exempt as asked.
+    category: Option<Category>,
+    #[serde(flatten)]
+    tax: ItemTax<'a>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TaxCalculationShipping<'a> {
+    /// Delivery charge in US dollars, as the request has it.
+    amount: Fixed,
+    /// Null where it is not known.
+    taxable: Option<bool>,
+    /// Who says so; where nobody does, `sums` has both.
+    taxable_basis: Basis,
+    #[serde(flatten)]
+    tax: ItemTax<'a>,
+}
+
+/// The tax of a line or of the delivery.
+#[derive(Serialize, JsonSchema)]
+struct ItemTax<'a> {
+    /// US dollars of the item that are taxed, without the tax.
+    taxable_amount: Fixed,
+    /// Combined rate as a fraction from 0 to 1: 0.0725 is 7.25 percent; 0 if it is not taxed, null if a part is not known.
+    rate: Option<Decimal>,
+    /// Tax in US dollars; null if a part of it is not known.
+    tax_amount: Option<Fixed>,
+    /// Known part of the tax in US dollars.
+    known_tax_amount: Fixed,
+    /// Tax of the item by jurisdiction; empty if it is not taxed.
+    breakdown: Vec<TaxPart<'a>>,
+}
+
+/// A sale whose tax is computed.
+pub struct Calculated<'s, 'a> {
+    pub sale: Outcome<'a>,
+    pub found: &'s Found<'a>,
+    pub candidate: &'s Candidate<'a>,
+    pub invoice: &'s Invoice,
+}
+
+impl Calculated<'_, '_> {
+    /// The answer about the sale.
+    pub fn shown<'r>(&'r self, manifest: &'r Manifest, terms: &Terms<'_>) -> TaxCalculation<'r> {
+        let (found, invoice, sale) = (self.found, self.invoice, &self.sale);
+        let tax = sale.known_tax();
+        let taxable: i64 = sale.taxed.iter().map(|taxed| taxed.taxable).sum();
+        let is_known = sale.is_known();
+        let if_known = |cents: i64| Some(dollars(cents)).filter(|_| is_known);
+        let sold = |class: &str| invoice.lines.iter().any(|line| line.category.is_some_and(|category| category.class() == class));
+        let classes: Vec<&str> = CLASSES.into_iter().filter(|class| if *class == SHIPPING { invoice.shipping != 0 } else { sold(class) }).collect();
+        let lines = invoice.lines.iter().enumerate().filter(|_| invoice.has_lines);
+        TaxCalculation {
+            taxable_amount: Some(dollars(taxable)).filter(|_| sale.sums.is_none()),
+            tax_amount: if_known(tax),
+            known_tax_amount: dollars(tax),
+            order_total: if_known(self.total(tax)),
+            rate: self.effective_rate(taxable).filter(|_| is_known).map(rate),
+            date: terms.date,
+            sums: self.sums(),
+            unknown: self.unknown(),
+            breakdown: self.breakdown(),
+            line_items: lines.map(|(index, line)| TaxCalculationLineItem { id: line.id.as_deref(), category: line.category, tax: self.item(index) }).collect(),
+            shipping: TaxCalculationShipping {
+                amount: dollars(invoice.shipping),
+                taxable: sale.delivery.is_taxed,
+                taxable_basis: sale.delivery.basis,
+                tax: self.item(invoice.lines.len()),
+            },
+            place_match: found.place_match(terms.category),
+            sourcing: found.sourcing(),
+            sourcing_basis: found.sourcing_basis(),
+            coverage: found.coverage(),
+            rules: found.shown_rules(&classes),
+            provenance: found.provenance(manifest, &sale.rules),
+        }
+    }
+
+    /// What is charged where the tax is so much.
+    fn total(&self, tax: i64) -> i64 {
+        let charged: i64 = self.invoice.lines.iter().map(|line| line.amount).sum::<i64>() + self.invoice.shipping;
+        if self.invoice.prices_include_tax { charged } else { charged + tax }
+    }
+
+    /// Both sums where it is not known whether the delivery is taxed.
+    fn sums(&self) -> Vec<TaxCalculationSum> {
+        let sums = self.sale.sums.into_iter().flatten().zip([false, true]);
+        sums.map(|(tax, shipping_taxable)| TaxCalculationSum { shipping_taxable, known_tax_amount: dollars(tax), known_order_total: dollars(self.total(tax)) })
+            .collect()
+    }
+
+    /// Which parts of which items are not known, and what of the sale depends on them.
+    fn unknown(&self) -> Vec<TaxCalculationUnknown<'_>> {
+        let mut unknown = Vec::new();
+        for index in (0..self.sale.items.len()).filter(|index| !self.sale.is_item_known(*index)) {
+            let Some(bearing) = self.sale.bearing(index) else { continue };
+            let line = self.invoice.lines.get(index);
+            for (component, reason) in self.candidate.components.iter().zip(&bearing.rates).filter_map(|(component, rate)| Some((component, rate.err()?))) {
+                unknown.push(TaxCalculationUnknown {
+                    part: if line.is_some() { "line_items" } else { SHIPPING },
+                    index: line.map(|_| index),
+                    id: line.and_then(|line| line.id.as_deref()),
+                    category: if line.is_some() { bearing.category.name() } else { SHIPPING },
+                    amount: dollars(self.sale.items[index].amount),
+                    class: component.class,
+                    code: &component.code,
+                    reason,
+                });
+            }
+        }
+        unknown
+    }
+
+    /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
+    fn effective_rate(&self, taxable: i64) -> Option<i64> {
+        let sum: i128 = (0..self.sale.items.len()).map(|item| self.weighed(item)).sum();
+        (taxable != 0).then(|| rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+    }
+
+    /// The unrounded tax of an item, in millionths of a cent.
+    fn weighed(&self, item: usize) -> i128 {
+        let rates = self.sale.bearing(item).map_or(&[][..], |bearing| &bearing.rates);
+        rates.iter().enumerate().map(|(part, rate)| i128::from(self.base(item, part)) * i128::from(rate.unwrap_or(0))).sum()
+    }
+
+    /// What of an item a component's tax is on.
+    fn base(&self, item: usize, part: usize) -> i64 {
+        let is_local = self.candidate.components[part].class != TaxClass::State;
+        self.sale.items[item].local.filter(|_| is_local).unwrap_or(self.sale.taxed[item].taxable)
+    }
+
+    /// Each jurisdiction's tax by class of goods, as far as the sale has the class.
+    fn breakdown(&self) -> Vec<TaxPart<'_>> {
+        let mut parts = Vec::new();
+        for (class, bearing) in self.sale.classes.iter().enumerate() {
+            let items: Vec<usize> =
+                (0..self.sale.items.len()).filter(|item| self.sale.items[*item].class == Some(class) && self.sale.items[*item].amount != 0).collect();
+            for part in (0..self.candidate.components.len()).filter(|_| !items.is_empty()) {
+                let taxable = items.iter().map(|item| self.base(*item, part)).sum();
+                let tax = items.iter().map(|item| self.sale.taxed[*item].parts[part]).sum();
+                parts.push(self.part(bearing, part, (taxable, tax)));
+            }
+        }
+        parts
+    }
+
+    fn item(&self, index: usize) -> ItemTax<'_> {
+        let (taxed, bearing) = (&self.sale.taxed[index], self.sale.bearing(index));
+        let of_cap = self.sale.items[index].local.map(|_| rounded(self.weighed(index) * i128::from(taxed.taxable.signum()), i128::from(taxed.taxable.abs())));
+        let part_of = |bearing| move |(part, tax): (usize, &i64)| self.part(bearing, part, (self.base(index, part), *tax));
+        ItemTax {
+            taxable_amount: dollars(taxed.taxable),
+            rate: bearing.map_or(Some(0), |bearing| bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))).map(rate),
+            tax_amount: Some(dollars(taxed.tax)).filter(|_| self.sale.is_item_known(index)),
+            known_tax_amount: dollars(taxed.tax),
+            breakdown: bearing.map(|bearing| taxed.parts.iter().enumerate().map(part_of(bearing)).collect()).unwrap_or_default(),
+        }
+    }
+
+    fn part<'r>(&'r self, bearing: &'r Bearing<'_>, part: usize, (taxable, tax): (i64, i64)) -> TaxPart<'r> {
+        let (component, known) = (&self.candidate.components[part], bearing.rates[part]);
+        TaxPart {
+            class: component.class,
+            code: &component.code,
+            name: &component.name,
+            category: bearing.category,
+            rate: known.ok().map(rate),
+            null_reason: known.err(),
+            taxable_amount: dollars(taxable),
+            tax_amount: known.ok().map(|_| dollars(tax)),
+        }
+    }
+}
