@@ -205,13 +205,22 @@ impl<K, V: JsonSchema> JsonSchema for Members<K, V> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fixed, Instant, Text};
+    use super::{Date, Fixed, Instant, Text};
     use crate::json::{Json, Trim};
 
     #[test]
     fn instants_are_written_to_the_second() {
         for text in ["2026-01-15T12:00:00.531358399Z", "2026-01-15T12:00:00Z"] {
             assert_eq!(serde_json::to_string(&Instant(text)).unwrap(), "\"2026-01-15T12:00:00Z\"");
+        }
+    }
+
+    #[test]
+    fn days_agree_with_a_calendar() {
+        let mut date = jiff::civil::date(1890, 1, 1);
+        for days in -29_219..60_000 {
+            assert_eq!(Text::of(&Date(days)).as_str(), format!("\"{date}\""));
+            date = date.tomorrow().unwrap();
         }
     }
 

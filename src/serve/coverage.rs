@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::answer::Instant;
 use crate::business::datasets::Entity;
 use crate::business::table::Businesses;
 use crate::described::{Counts, Origin, Partition, SourceFinding, described_partitions, findings, newest_date, tasks_of, verdict};
-use crate::geo::estimates::write_vintage;
+use crate::geo::figures::Vintage;
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
@@ -23,7 +22,7 @@ use crate::license::table::Licenses;
 use crate::meaning::{KnownWords, known_words};
 use crate::permit::datasets::PERMITS;
 use crate::permit::table::Permits;
-use crate::place::reach::{self, Population, Reaches};
+use crate::place::reach::{self, CoveredList, Population, Reach, ReachByLayout, Reaches};
 use crate::release::freshness::{DatasetState, Freshness};
 use crate::release::loaded::Release;
 use crate::release::rows::Dataset;
@@ -95,21 +94,17 @@ struct DatasetCoverage<'a> {
     /// True if the release was built from sample files instead of the publishers' complete files.
     is_sample: bool,
     /// Survey vintages in the dataset, oldest first; empty for datasets that are not survey estimates.
-    #[schemars(with = "Vec<&str>", extend("items" = {"$ref": "#/components/schemas/Vintage"}))]
-    vintages: Box<RawValue>,
+    vintages: Vec<Vintage>,
     /// Kinds of area in the dataset, counted in the newest vintage; empty for datasets that are not about areas.
     geography_types: Vec<AreaCount>,
     #[serde(flatten)]
     counts: Counts<'a>,
     /// What each list of permits or of licenses, each registry of businesses, and of `tax.state` each state, holds and lacks; empty for other datasets.
-    #[schemars(with = "Vec<&str>", extend("items" = {"$ref": "#/components/schemas/DatasetCoverageList"}))]
-    lists: Box<RawValue>,
+    lists: Vec<CoveredList<'a>>,
     /// Areas and people that the whole dataset reaches.
-    #[schemars(with = "serde_json::Value", extend("$ref" = "#/components/schemas/Reach"))]
-    reach: Box<RawValue>,
+    reach: Reach<'a>,
     /// Builds whose layout was seen in records of the publisher, and builds whose layout is known from documentation alone, with the people in their areas.
-    #[schemars(with = "serde_json::Value", extend("$ref" = "#/components/schemas/DatasetCoverageReachByLayout"))]
-    reach_by_layout: Box<RawValue>,
+    reach_by_layout: ReachByLayout,
     /// Publishers' labels of the files that the dataset was built from.
     source_versions: Vec<SourceVersion<'a>>,
     /// What became of the rows of each source of the builds that made the dataset; each adds up to `read`. Sources that are not read row by row are left out.
@@ -225,12 +220,12 @@ impl<'a> DatasetCoverage<'a> {
             origin: Origin::of(&tasks),
             schema_version: &dataset.schema_version,
             is_sample: manifest.is_sample,
-            vintages: written(|json| json.array(|json| years.iter().for_each(|&year| write_vintage(json, year)))),
+            vintages: years.into_iter().map(Vintage::of).collect(),
             geography_types: area_counts(&Geo::of(release), dataset_id),
             counts: Counts::of(manifest, dataset_id),
-            lists: written(|json| write_lists(json, call, dataset_id, dataset)),
-            reach: written(|json| Population::of(release).write(json, &areas)),
-            reach_by_layout: written(|json| Population::of(release).write_by_layout(json, &tasks)),
+            lists: covered_lists(call, dataset_id, dataset),
+            reach: Population::of(release).reach(&areas),
+            reach_by_layout: Population::of(release).reach_by_layout(&tasks),
             source_versions: source_versions(&tasks),
             source_rows: source_rows(&tasks),
             words: known_words(manifest, dataset_id, dataset),
@@ -248,14 +243,6 @@ impl<'a> DatasetCoverage<'a> {
     }
 }
 
-/// What families write themselves.
-fn written(write: impl FnOnce(&mut Json)) -> Box<RawValue> {
-    let mut json = Json::default();
-    write(&mut json);
-    let text = String::from_utf8(json.into_bytes()).expect("JSON is text");
-    RawValue::from_string(text).expect("one value was written")
-}
-
 /// Kinds of areas of a dataset and how many there are, in the newest vintage where there are several.
 fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
     let counted = match dataset_id {
@@ -268,17 +255,18 @@ fn area_counts(geo: &Geo<'_>, dataset_id: &str) -> Vec<AreaCount> {
     counted.into_iter().map(|(geography_type, count)| AreaCount { geography_type, count }).collect()
 }
 
-/// What each list of a dataset holds and lacks, and whom it reaches, where lists differ in that.
-fn write_lists(json: &mut Json, call: &Call<'_>, dataset_id: &str, dataset: &DatasetEntry) {
+/// The lists of a dataset whose lists differ in what they hold and whom they reach.
+fn covered_lists<'a>(call: &'a Call<'_>, dataset_id: &str, dataset: &'a DatasetEntry) -> Vec<CoveredList<'a>> {
     let release = call.release;
     let reaches = Reaches { release, dataset, today: call.today() };
-    json.array(|json| match dataset_id {
-        PERMITS => release.table::<Permits>().into_iter().for_each(|permits| permits.write_lists(json, &reaches)),
-        Entity::ID => release.table::<Businesses>().into_iter().for_each(|businesses| businesses.write_lists(json, &reaches)),
-        LICENSES => release.table::<Licenses>().into_iter().for_each(|licenses| licenses.write_lists(json, &reaches)),
-        STATES => TaxTables::of(release).write_lists(json, Population::of(release)),
-        _ => {}
-    });
+    match dataset_id {
+        PERMITS => release.table::<Permits>().map(|permits| permits.covered_lists(&reaches)),
+        Entity::ID => release.table::<Businesses>().map(|businesses| businesses.covered_lists(&reaches)),
+        LICENSES => release.table::<Licenses>().map(|licenses| licenses.covered_lists(&reaches)),
+        STATES => Some(TaxTables::of(release).covered_lists(Population::of(release))),
+        _ => None,
+    }
+    .unwrap_or_default()
 }
 
 /// The states whose rates are all known where they apply, of the dataset that says so; none of others.

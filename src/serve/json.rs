@@ -5,8 +5,6 @@ use std::io::{self, Write};
 
 use serde_json::ser::{CharEscape, Formatter};
 
-use pubdata_core::contract::Day;
-
 /// A JSON text under construction.
 #[derive(Debug, Default)]
 pub struct Json {
@@ -171,20 +169,6 @@ impl Json {
             written += 1;
         }
         self.buffer[start..].reverse();
-    }
-
-    /// Writes a day, given as days since 1970-01-01, as `YYYY-MM-DD`.
-    pub fn day(&mut self, days: i32) {
-        self.separate();
-        self.print(format_args!("\"{}\"", Day::from_number(days)));
-    }
-
-    /// Writes a day or null.
-    pub fn optional_day(&mut self, days: Option<i32>) {
-        match days {
-            Some(days) => self.day(days),
-            None => self.null(),
-        }
     }
 
     /// Writes `true` or `false`.
@@ -380,15 +364,6 @@ mod tests {
             bits ^= bits << 17;
             one((bits % 2_000_000_000_000_000) as f64 / 1e6 - 1e9);
             one(f64::from_bits((bits >> 12) | 0x3FF0_0000_0000_0000));
-        }
-    }
-
-    #[test]
-    fn days_agree_with_a_calendar() {
-        let mut date = jiff::civil::date(1890, 1, 1);
-        for days in -29_219..60_000 {
-            assert_eq!(written(|json| json.day(days)), format!("\"{date}\""));
-            date = date.tomorrow().unwrap();
         }
     }
 

@@ -120,8 +120,11 @@ const RUN_LAYERS: &[(&str, &str)] = &[
     ("mod", "*"),
 ];
 
+/// Folders or files from low to high, each with those that it may import.
+type Layers = &'static [(&'static str, &'static str)];
+
 /// Layers that have rooms, each with the name of its table. Within one, names are imported from their rooms: what `lib.rs` hands on is for other members.
-const ROOMS: &[(&str, &str, &[(&str, &str)])] = &[("serve", "SERVE_LAYERS", SERVE_LAYERS), ("run", "RUN_LAYERS", RUN_LAYERS)];
+const ROOMS: &[(&str, &str, Layers)] = &[("serve", "SERVE_LAYERS", SERVE_LAYERS), ("run", "RUN_LAYERS", RUN_LAYERS)];
 
 const ANYWHERE: &str = "*";
 

@@ -8,7 +8,6 @@ use crate::http::endpoint::Call;
 use crate::http::meta::{Coverage, Meta};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
-use crate::json::Json;
 use crate::place::areas::PlaceTable;
 use pubdata_core::ids::{CountyFips, Zcta};
 
@@ -192,11 +191,6 @@ impl<'a> Area<'a> {
         if self.area.is_none() {
             crate::geo::notices::add_not_in_survey_notice(meta, self.code, table.vintage_year);
         }
-    }
-
-    /// Writes the vintage object.
-    pub fn write_vintage(&self, json: &mut Json) {
-        json.value(&self.table.vintage);
     }
 }
 

@@ -220,8 +220,3 @@ pub fn verdict(are_passed: bool) -> &'static str {
 fn figure(tenths: i64) -> Option<i64> {
     (tenths != NONE).then_some(tenths)
 }
-
-/// Writes a vintage object.
-pub fn write_vintage(json: &mut Json, year: i32) {
-    json.value(&Vintage::of(year));
-}

@@ -7,7 +7,7 @@ mod county_locations;
 mod demographics;
 pub mod estimates;
 mod estimates_builder;
-mod figures;
+pub mod figures;
 mod geography;
 pub mod metric;
 mod metric_areas;

@@ -10,8 +10,7 @@ use crate::answer::Date;
 use crate::days;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
-use crate::json::Json;
-use crate::place::reach::Reaches;
+use crate::place::reach::{CoveredList, Reaches};
 use crate::release::freshness::source_date;
 use pubdata_core::canonical::license_number::{display, normalized};
 
@@ -55,24 +54,25 @@ pub fn add_lists_notice(meta: &mut Meta, licenses: &Licenses, checked: &[Checked
 }
 
 impl Licenses {
-    /// Writes the lists by state and source; each with whom it reaches.
-    pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
-        for ((state, source), list) in &self.lists {
+    /// The lists by state and source.
+    pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
+        let covered = |((state, source), list): (&'a (String, String), &'a LicenseList)| {
             let gaps = [(list.is_self_reported, "only what holders state of themselves"), (!list.has_issue_dates, "no dates of issue")];
-            json.object(|json| {
-                json.key("list").text(&format!("{state}-{source}"));
-                json.key("name").text(&list.source_id);
-                json.key("state").text(state);
-                json.key("records").count(list.licenses);
-                json.key("first_date").optional_day(list.oldest);
-                json.key("last_date").optional_day(list.newest);
-                json.key("kinds").texts(list.professions.iter().map(String::as_str));
-                json.key("gaps").texts(gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap));
-                let partition = [("state", state.as_str()), ("source", source.as_str())];
-                json.key("freshness").text(reaches.freshness(&partition, list.newest.map(days::date), QUIET_DAYS).name());
-                reaches.write(json.key("reach"), &partition);
-            });
-        }
+            let partition = [("state", state.as_str()), ("source", source.as_str())];
+            CoveredList {
+                list: format!("{state}-{source}").into(),
+                name: &list.source_id,
+                state,
+                records: list.licenses,
+                first_date: list.oldest.map(Date),
+                last_date: list.newest.map(Date),
+                kinds: list.professions.iter().map(String::as_str).collect(),
+                gaps: gaps.into_iter().filter(|(is_so, _)| *is_so).map(|(_, gap)| gap.into()).collect(),
+                freshness: Some(reaches.freshness(&partition, list.newest.map(days::date), QUIET_DAYS)),
+                reach: reaches.reach(&partition),
+            }
+        };
+        self.lists.iter().map(covered).collect()
     }
 }
 

@@ -1,9 +1,11 @@
 //! What each list of permits holds and lacks: its days, types, and what cannot be asked of it.
 
+use std::borrow::Cow;
+
+use crate::answer::Date;
 use crate::days;
-use crate::json::Json;
 use crate::permit::table::{DATES, PermitList, Permits};
-use crate::place::reach::Reaches;
+use crate::place::reach::{CoveredList, Reaches};
 
 /// Types that a reader expects of any city.
 const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
@@ -12,25 +14,27 @@ const TRADES: [&str; 4] = ["building", "electrical", "mechanical", "plumbing"];
 const QUIET_DAYS: i64 = 30;
 
 impl Permits {
-    /// Writes the lists by jurisdiction; each with whom it reaches.
-    pub fn write_lists(&self, json: &mut Json, reaches: &Reaches<'_>) {
-        for (id, list) in &self.lists {
+    /// The lists by jurisdiction.
+    pub fn covered_lists<'a>(&'a self, reaches: &Reaches<'a>) -> Vec<CoveredList<'a>> {
+        let covered = |(id, list): (&'a String, &'a PermitList)| {
             // The first kind of date that the list has: few have none of issue.
             let days = list.days.iter().find_map(|days| *days);
-            json.object(|json| {
-                json.key("list").text(id);
-                json.key("name").text(&list.name);
-                json.key("state").text(&list.state);
-                json.key("records").count(list.permits);
-                json.key("first_date").optional_text(days.map(|(first, _)| days::date(first).to_string()).as_deref());
-                json.key("last_date").optional_text(days.map(|(_, last)| days::date(last).to_string()).as_deref());
-                json.key("kinds").texts(list.types.iter().map(String::as_str));
-                json.key("gaps").texts(gaps(list, self.with_license_numbers.contains(id)).iter().map(String::as_str));
-                let partition = [("jurisdiction", id.as_str())];
-                json.key("freshness").text(reaches.freshness(&partition, days.map(|(_, last)| days::date(last)), QUIET_DAYS).name());
-                reaches.write(json.key("reach"), &partition);
-            });
-        }
+            let (first, last) = days.unzip();
+            let partition = [("jurisdiction", id.as_str())];
+            CoveredList {
+                list: id.into(),
+                name: &list.name,
+                state: &list.state,
+                records: list.permits,
+                first_date: first.map(Date),
+                last_date: last.map(Date),
+                kinds: list.types.iter().map(String::as_str).collect(),
+                gaps: gaps(list, self.with_license_numbers.contains(id)).into_iter().map(Cow::Owned).collect(),
+                freshness: Some(reaches.freshness(&partition, last.map(days::date), QUIET_DAYS)),
+                reach: reaches.reach(&partition),
+            }
+        };
+        self.lists.iter().map(covered).collect()
     }
 }
 

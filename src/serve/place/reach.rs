@@ -1,12 +1,12 @@
 //! How many people lists reach: the areas that declarations name, counted by the Bureau's population estimates.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::Json;
 use crate::release::freshness::{Freshness, freshness_of_task};
 use crate::release::loaded::Release;
 use crate::release::part_reader::PartReader;
@@ -46,6 +46,34 @@ struct ReachArea<'a> {
     name: Option<&'a str>,
     /// People who live in the area; null if the population estimates lack it.
     population: Option<i64>,
+}
+
+/// What a list of a dataset holds and lacks, and whom it reaches.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DatasetCoverageList")]
+pub struct CoveredList<'a> {
+    /// Jurisdiction of permits; state and source of licenses; state of a registry or of sales tax.
+    pub list: Cow<'a, str>,
+    /// Name of the jurisdiction for permits, source id for licenses and businesses, name of the state for sales tax.
+    pub name: &'a str,
+    /// Two-letter postal code of the list's state.
+    pub state: &'a str,
+    /// Number of permits, licenses, businesses or tax rates in the list.
+    pub records: u64,
+    /// First day of issue; of permits without one, of the first kind of date that the list has, of licenses without one, the first day from which one holds; of
+    /// businesses, of formation.
+    pub first_date: Option<crate::answer::Date>,
+    /// Last such day, or of a license's renewal, that is not after the list's own date.
+    pub last_date: Option<crate::answer::Date>,
+    /// Types of its permits or businesses, or professions of its licenses; how rates of a state are found, and what of them is known.
+    pub kinds: Vec<&'a str>,
+    /// What the list does not have, in words.
+    pub gaps: Vec<Cow<'a, str>>,
+    /// How old the list is; `stale` at least, when its last record is older than three of its cadences (and than 30 days for permits, 180 for licenses and
+    /// businesses), whatever its calendar says. Null for states of sales tax.
+    pub freshness: Option<Freshness>,
+    /// Areas and people that the list reaches.
+    pub reach: Reach<'a>,
 }
 
 /// Whom lists reach by what is known of their layout.
@@ -141,11 +169,6 @@ impl Population {
         }
     }
 
-    /// Writes how many people live in some areas.
-    pub fn write(&self, json: &mut Json, areas: &BTreeSet<&str>) {
-        json.value(&self.reach(areas));
-    }
-
     /// How many builds were made from layouts that somebody has seen in the publisher's records, and how many from documentation alone, each with the
     /// people whom they reach. Builds of earlier versions, which do not say, were made from files.
     pub fn reach_by_layout(&self, tasks: &[&TaskEntry]) -> ReachByLayout {
@@ -156,11 +179,6 @@ impl Population {
         };
         let [seen, documented] = [false, true].map(of);
         ReachByLayout { seen, documented }
-    }
-
-    /// Writes how many builds were made from layouts that were seen, and how many from documentation alone.
-    pub fn write_by_layout(&self, json: &mut Json, tasks: &[&TaskEntry]) {
-        json.value(&self.reach_by_layout(tasks));
     }
 }
 
@@ -196,11 +214,6 @@ impl<'a> Reaches<'a> {
     /// Whom the records of a partition reach, which is given by columns and their values.
     pub fn reach(&self, partition: &[(&str, &str)]) -> Reach<'a> {
         Population::of(self.release).reach(&areas(self.tasks(partition).map(|(_, task)| task)))
-    }
-
-    /// Writes whom the records of a partition reach.
-    pub fn write(&self, json: &mut Json, partition: &[(&str, &str)]) {
-        json.value(&self.reach(partition));
     }
 }
 

@@ -1,28 +1,32 @@
 //! What is known of each state's sales tax as a whole, for coverage.
 
-use crate::json::Json;
-use crate::place::reach::Population;
-use crate::tax::table::TaxTables;
+use std::borrow::Cow;
+
+use crate::answer::Date;
+use crate::place::reach::{CoveredList, Population};
+use crate::tax::table::{Rules, TaxTables};
 use pubdata_core::canonical::state;
 
 impl TaxTables {
-    /// Writes the states, each with its people.
-    pub fn write_lists(&self, json: &mut Json, population: &Population) {
-        for (rules, row) in self.rules.iter().flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row))) {
+    /// The states, each with its people.
+    pub fn covered_lists<'a>(&'a self, population: &'a Population) -> Vec<CoveredList<'a>> {
+        let rows = self.rules.iter().flat_map(|rules| (0..rules.columns.state.len()).map(move |row| (rules, row)));
+        let covered = |(rules, row): (&'a Rules, usize)| {
             let code = rules.columns.state.at(row);
-            json.object(|json| {
-                json.key("list").text(code);
-                json.key("name").text(rules.columns.state_name.at(row));
-                json.key("state").text(code);
-                json.key("records").count(self.state(code).rates.iter().map(|rates| rates.codes.len()).sum::<usize>() as u64);
-                json.key("first_date").optional_day(rules.effective_day(row));
-                json.key("last_date").null();
-                json.key("kinds").texts([rules.columns.coverage.at(row), rules.columns.method.at(row)]);
-                json.key("gaps").texts(rules.columns.local_note.get(row));
-                json.key("freshness").null();
-                population.write(json.key("reach"), &state::fips(code).into_iter().collect());
-            });
-        }
+            CoveredList {
+                list: code.into(),
+                name: rules.columns.state_name.at(row),
+                state: code,
+                records: self.state(code).rates.iter().map(|rates| rates.codes.len()).sum::<usize>() as u64,
+                first_date: rules.effective_day(row).map(Date),
+                last_date: None,
+                kinds: vec![rules.columns.coverage.at(row), rules.columns.method.at(row)],
+                gaps: rules.columns.local_note.get(row).map(Cow::Borrowed).into_iter().collect(),
+                freshness: None,
+                reach: population.reach(&state::fips(code).into_iter().collect()),
+            }
+        };
+        rows.map(covered).collect()
     }
 
     /// FIPS codes of the states whose rates are all known and found by boundaries or counties, or are one: not by names of places alone.

@@ -2,16 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
 
-use crate::answer::{Date, Decimal, Float, Members};
+use crate::answer::{Date, Decimal, Float, Members, Text};
 use crate::geo::area::{Area, AreaKind};
+use crate::geo::figures::{Metric, Vintage};
 use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_zcta_notice};
 use crate::geo::tables::Geo;
 use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
-use crate::json::Json;
 use crate::place::zips::Zips;
 use crate::release::provenance::Provenance;
 use crate::tax::figures::rate;
@@ -161,17 +159,12 @@ struct ZipZcta<'a> {
 /// Metrics of the ZCTA that stands for the ZIP code, by key, and their vintage.
 #[derive(Serialize, JsonSchema)]
 struct ZipDemographics<'a> {
+    // In the text that its table keeps of it: making it anew for each code would take most of the answer's time.
     #[serde(flatten)]
-    metrics: Members<&'a str, MetricAsWritten>,
+    metrics: Members<&'a str, Text<'a, Metric<'a>>>,
     /// Survey vintage of the figures.
-    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Vintage"))]
-    vintage: Box<RawValue>,
+    vintage: &'a Vintage,
 }
-
-// A metric in the text that its table keeps of it: making it anew for each code would take most of the answer's time.
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline, extend("$ref" = "#/components/schemas/Metric"))]
-struct MetricAsWritten(#[schemars(with = "Value")] Box<RawValue>);
 
 /// Lowest and highest combined rate in the ZIP code today; null where local rates are not covered.
 #[derive(Serialize, JsonSchema)]
@@ -278,13 +271,10 @@ impl<'a> Record<'a> {
         (0..Geo::of(self.call.release).metric_keys.len()).collect()
     }
 
-    fn demographics(&self, area: &Area<'_>) -> ZipDemographics<'a> {
-        let metric = |(metric, key): (usize, &'a String)| {
-            let written = written(|json| json.object(|json| area.write_metric(json, key, metric)));
-            (key.as_str(), MetricAsWritten(written))
-        };
+    fn demographics(&self, area: &Area<'a>) -> ZipDemographics<'a> {
+        let metric = |(metric, key): (usize, &'a String)| (key.as_str(), Text::written(|json| json.object(|json| area.write_metric(json, key, metric))));
         let metrics = Geo::of(self.call.release).metric_keys.iter().enumerate().map(metric).collect();
-        ZipDemographics { metrics: Members(metrics), vintage: written(|json| area.write_vintage(json)) }
+        ZipDemographics { metrics: Members(metrics), vintage: &area.table.vintage }
     }
 
     /// The records that the answer was made from, as far as their fields are in it.
@@ -303,12 +293,6 @@ impl<'a> Record<'a> {
         records.extend(range.into_iter().flat_map(|range| range.provenance(manifest)));
         records
     }
-}
-
-fn written(write: impl FnOnce(&mut Json)) -> Box<RawValue> {
-    let mut json = Json::new();
-    write(&mut json);
-    String::from_utf8(json.into_bytes()).ok().and_then(|text| RawValue::from_string(text).ok()).expect("the writer makes JSON")
 }
 
 fn sales_tax(range: &Range<'_>) -> ZipSalesTax {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use crate::tax::table::boundaries::Builder;
 use boundaries::Boundaries;
 use rates::Rates;
-use rules::Rules;
+pub use rules::Rules;
 use taxability::Taxability;
 
 use crate::release::part_reader::PartReader;
