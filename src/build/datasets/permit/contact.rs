@@ -1,11 +1,26 @@
 //! The parties of a permit. Names of owners and applicants who are persons are never published, nor the telephones of persons.
 
+use polars::prelude::*;
+
+use super::CONTACT;
 use super::cells::Reader;
+use super::frame_columns::{Feed, Located, constant, made, texts};
 use super::organizations::{self, NamesOf, Party};
-use super::settings::{ContactGroup, Names, lower_case};
+use super::rows::Permit;
+use super::settings::{ContactGroup, Names, Settings, lower_case};
 use crate::datasets::placeholders::{Holds, is_placeholder};
 use crate::datasets::vocabulary::{UNKNOWN, unknown_value};
+use crate::normalise::pointer_column;
 use pubdata_core::canonical::{license_number, name, phone, state};
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::error::Result;
+
+/// Columns of a party, behind the prefix of its group.
+#[rustfmt::skip]
+pub(super) const COLUMNS: &[&str] = &[
+    "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
+    "other_license_number",
+];
 
 /// A party of a permit.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +46,46 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
     let settings = reader.settings;
     let blocks = settings.contacts.iter().flat_map(|group| (1..=group.blocks.max(1)).map(move |number| (group, group.block(number))));
     blocks.flat_map(|(group, prefix)| parties(reader, group, &prefix)).collect()
+}
+
+/// The frame of `permit.contact`.
+pub(super) fn frame(permits: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
+    type Party<'a> = (i32, &'a Contact, &'a Permit, &'a [u64]);
+    let items: Vec<Party<'_>> = permits
+        .iter()
+        .flat_map(|(permit, pointers)| permit.contacts.iter().zip(1..).map(move |(contact, seq)| (seq, contact, permit, pointers.as_slice())))
+        .collect();
+    let height = items.len();
+    let items = items.as_slice();
+    macro_rules! text {
+        ($name:literal, $field:ident) => {
+            texts($name, items, |(_, contact, ..)| contact.$field.as_deref())
+        };
+    }
+    let columns = vec![
+        made("record_id", items, |(seq, _, permit, _)| Some(format!("{CONTACT}:{}:{seq}", permit.permit_id))),
+        constant("jurisdiction", &settings.jurisdiction.id, height),
+        constant("source_id", feed.source_id, height),
+        constant("bucket", feed.bucket, height),
+        texts("permit_id", items, |(_, _, permit, _)| Some(&permit.permit_id)),
+        items.iter().map(|(seq, ..)| Some(*seq)).collect::<Int32Chunked>().with_name("seq".into()).into_column(),
+        texts("role", items, |(_, contact, ..)| Some(&contact.role)),
+        text!("role_raw", role_raw),
+        text!("name", name),
+        text!("name_normalized", name_normalized),
+        text!("license_number", license_number),
+        text!("license_number_normalized", license_number_normalized),
+        text!("license_type_raw", license_type_raw),
+        text!("license_state", license_state),
+        text!("license_scheme", license_scheme),
+        text!("other_license_number", other_license_number),
+        text!("other_license_number_normalized", other_license_number_normalized),
+        text!("other_license_scheme", other_license_scheme),
+        text!("phone", phone),
+        made("unknown_values", items, |(_, contact, ..)| Some(contact.unknown_values.join(LIST_SEPARATOR))),
+        pointer_column(items.iter().map(|(.., pointers)| *pointers)),
+    ];
+    Ok(DataFrame::new(height, columns)?)
 }
 
 /// The parties of a block: none, one, or those that share the cell of the name. What may not be published leaves no party if it is all that is known of it.

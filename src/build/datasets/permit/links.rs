@@ -7,7 +7,7 @@ use std::sync::Arc;
 use polars::prelude::*;
 
 use super::CONTACT;
-use super::tables::{constant, texts};
+use super::frame_columns::{constant, texts};
 use crate::datasets::{Build, Builder, Context, Fault, Table};
 use crate::normalise::{pointer_column, pointers};
 use pubdata_core::canonical::license_number;

@@ -6,11 +6,11 @@ mod address;
 mod cells;
 mod contact;
 mod description;
+mod frame_columns;
 pub(in crate::datasets) mod links;
 mod organizations;
 mod rows;
 mod settings;
-mod tables;
 mod tags;
 
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use self::cells::Rows;
+use self::frame_columns::{Feed, Located};
 use self::settings::{Settings, TradeWords};
-use self::tables::{Feed, Located};
 use super::context::finding;
 use super::vocabulary::{SameNames, Vocabulary, Words};
 use super::{Build, Builder, Context, Table};
@@ -52,30 +52,10 @@ const VOCABULARY: Vocabulary = Vocabulary {
     same_names: Some(same_names),
 };
 
-/// Addresses and values are read from the columns that settings name.
-const SAME_NAMES: [&str; 16] = [
-    "permit_number",
-    "work_class",
-    "property_class",
-    "description",
-    "status",
-    "status_detail",
-    "status_date",
-    "applied_date",
-    "issued_date",
-    "completed_date",
-    "expires_date",
-    "fees",
-    "square_feet",
-    "housing_units",
-    "lat",
-    "lon",
-];
-
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = super::settings::<Settings>(declaration)?;
     // Where every permit of the list is of one type, no column says it.
-    let columns = SAME_NAMES.into_iter().chain(settings.only_type.is_none().then_some("type")).collect();
+    let columns = rows::SAME_NAMES.into_iter().chain(settings.only_type.is_none().then_some("type")).collect();
     Ok(SameNames { dataset_id: PERMIT, sources: declaration.sources.iter().map(|source| source.source_id.clone()).collect(), columns })
 }
 
@@ -107,8 +87,8 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
         issues.push(located(context, &rows, row, "missing_value", Severity::Quarantine, None, "the permit has no number".to_owned()));
     }
     let makers = grouped.permits.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
-    let mut permits = tables::permits(&[], &settings, &feed)?;
-    let mut contacts = tables::contacts(&[], &settings, &feed)?;
+    let mut permits = rows::frame(&[], &settings, &feed)?;
+    let mut contacts = contact::frame(&[], &settings, &feed)?;
     for made in makers.collect::<Result<Vec<Made>>>()? {
         permits.vstack_mut(&made.permits)?;
         contacts.vstack_mut(&made.contacts)?;
@@ -146,7 +126,7 @@ fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)],
             issues.push(located(context, rows, row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
         }
     }
-    Ok(Made { permits: tables::permits(&made, settings, feed)?, contacts: tables::contacts(&made, settings, feed)?, issues })
+    Ok(Made { permits: rows::frame(&made, settings, feed)?, contacts: contact::frame(&made, settings, feed)?, issues })
 }
 
 fn located(context: &Context<'_>, rows: &Rows<'_>, row: usize, code: &str, severity: Severity, permit_id: Option<&String>, detail: String) -> Issue {

@@ -3,12 +3,73 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use polars::prelude::*;
+
+use super::PERMIT;
 use super::address::{self, Location};
 use super::cells::{Reader, Rows, Warning, date};
 use super::contact::{self, Contact};
+use super::frame_columns::{Feed, Located, constant, degrees, made, texts, whole};
 use super::settings::{Merge, Settings};
 use super::{description, tags};
 use crate::datasets::vocabulary::UNKNOWN;
+use crate::normalise::pointer_column;
+use pubdata_core::contract::LIST_SEPARATOR;
+use pubdata_core::error::Result;
+
+/// Columns that are read wherever they are mapped.
+pub(super) const COLUMNS: &[&str] = &[
+    "address_state",
+    "applied_date",
+    "city",
+    "completed_date",
+    "description",
+    "expires_date",
+    "fees",
+    "housing_units",
+    "issued_date",
+    "lat",
+    "link",
+    "location",
+    "lon",
+    "permit_number",
+    "place",
+    "property_class",
+    "property_class_raw",
+    "square_feet",
+    "status",
+    "status_date",
+    "status_detail",
+    "status_raw",
+    "stories",
+    "sub_type",
+    "type",
+    "type_raw",
+    "work_class",
+    "work_class_raw",
+    "zip",
+];
+
+/// Addresses and values are read from the columns that settings name.
+pub(super) const SAME_NAMES: [&str; 17] = [
+    "permit_number",
+    "work_class",
+    "property_class",
+    "description",
+    "status",
+    "status_detail",
+    "status_date",
+    "applied_date",
+    "issued_date",
+    "completed_date",
+    "expires_date",
+    "fees",
+    "square_feet",
+    "housing_units",
+    "stories",
+    "lat",
+    "lon",
+];
 
 /// A permit as it is published.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +98,7 @@ pub(super) struct Permit {
     pub(super) fees: Option<i64>,
     pub(super) square_feet: Option<i64>,
     pub(super) housing_units: Option<i64>,
+    pub(super) stories: Option<i64>,
     pub(super) renewals: Option<i64>,
     pub(super) location: Location,
     pub(super) coordinates: Option<(f64, f64)>,
@@ -268,6 +330,7 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
         fees: reader.money("fees"),
         square_feet: reader.measure("square_feet"),
         housing_units: reader.measure("housing_units"),
+        stories: reader.measure("stories"),
         renewals: None,
         location: address::read(&mut reader),
         coordinates: reader.coordinates(),
@@ -276,6 +339,68 @@ fn read(mut reader: Reader<'_>, permit_id: &str) -> Permit {
         warnings: reader.warnings,
         unknown_values: reader.unknown_values,
     }
+}
+
+/// The frame of `permit.permit`.
+pub(super) fn frame(items: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
+    let height = items.len();
+    let scheme = settings.parcel.as_ref().map(|parcel| parcel.scheme.as_str());
+    macro_rules! text {
+        ($name:literal, $($field:tt)+) => {
+            texts($name, items, |(permit, _)| permit.$($field)+.as_deref())
+        };
+    }
+    let columns = vec![
+        made("record_id", items, |(permit, _)| Some(format!("{PERMIT}:{}", permit.permit_id))),
+        constant("jurisdiction", &settings.jurisdiction.id, height),
+        constant("jurisdiction_name", &settings.jurisdiction.name, height),
+        constant("source_id", feed.source_id, height),
+        constant("bucket", feed.bucket, height),
+        constant("state", &settings.jurisdiction.state, height),
+        texts("permit_id", items, |(permit, _)| Some(&permit.permit_id)),
+        text!("permit_number", permit_number),
+        texts("type", items, |(permit, _)| Some(&permit.kind)),
+        text!("type_raw", type_raw),
+        text!("sub_type_raw", sub_type_raw),
+        texts("type_basis", items, |(permit, _)| permit.type_basis),
+        text!("work_class", work_class),
+        text!("work_class_raw", work_class_raw),
+        text!("property_class", property_class),
+        text!("property_class_raw", property_class_raw),
+        text!("description", description),
+        texts("status", items, |(permit, _)| Some(&permit.status)),
+        text!("status_detail", status_detail),
+        text!("status_raw", status_raw),
+        texts("status_basis", items, |(permit, _)| permit.status_basis),
+        text!("status_date", status_date),
+        text!("applied_date", applied_date),
+        text!("issued_date", issued_date),
+        text!("completed_date", completed_date),
+        text!("expires_date", expires_date),
+        whole("job_value", items, |(permit, _)| permit.job_value),
+        whole("fees", items, |(permit, _)| permit.fees),
+        whole("square_feet", items, |(permit, _)| permit.square_feet),
+        whole("housing_units", items, |(permit, _)| permit.housing_units),
+        whole("stories", items, |(permit, _)| permit.stories),
+        whole("renewals", items, |(permit, _)| permit.renewals),
+        text!("line1", location.line1),
+        text!("line2", location.line2),
+        text!("city", location.city),
+        text!("address_state", location.state),
+        text!("zip", location.zip),
+        text!("address_normalized", location.normalized),
+        text!("address_key", location.key),
+        degrees("lat", items, |(permit, _)| permit.coordinates.map(|(lat, _)| lat)),
+        degrees("lon", items, |(permit, _)| permit.coordinates.map(|(_, lon)| lon)),
+        texts("parcel_scheme", items, |(permit, _)| permit.location.parcel.as_ref().and(scheme)),
+        text!("parcel", location.parcel),
+        text!("property_id", location.property_id),
+        made("tags", items, |(permit, _)| Some(permit.tags.join(LIST_SEPARATOR))),
+        text!("source_url", source_url),
+        made("unknown_values", items, |(permit, _)| Some(permit.unknown_values.join(LIST_SEPARATOR))),
+        pointer_column(items.iter().map(|(_, pointers)| pointers.as_slice())),
+    ];
+    Ok(DataFrame::new(height, columns)?)
 }
 
 /// Fills the template of a permit's page; none where a column it needs is empty.

@@ -4,50 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{CONTACT, PERMIT};
+use super::{CONTACT, PERMIT, contact, rows};
 use crate::datasets::{Context, Fault};
 use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::{Declaration, Source};
-
-/// Columns that are read wherever they are mapped.
-const COLUMNS: &[&str] = &[
-    "address_state",
-    "applied_date",
-    "city",
-    "completed_date",
-    "description",
-    "expires_date",
-    "fees",
-    "housing_units",
-    "issued_date",
-    "lat",
-    "link",
-    "location",
-    "lon",
-    "permit_number",
-    "place",
-    "property_class",
-    "property_class_raw",
-    "square_feet",
-    "status",
-    "status_date",
-    "status_detail",
-    "status_raw",
-    "sub_type",
-    "type",
-    "type_raw",
-    "work_class",
-    "work_class_raw",
-    "zip",
-];
-
-/// Columns of a party, behind the prefix of its group.
-#[rustfmt::skip]
-const PARTY_COLUMNS: &[&str] = &[
-    "name", "business_name", "first_name", "middle_name", "last_name", "type", "party", "phone", "license_number", "license_type", "license_state",
-    "other_license_number",
-];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -332,9 +293,9 @@ impl Settings {
     pub(super) fn columns(&self) -> BTreeSet<String> {
         let of_group = |group: &ContactGroup| {
             let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
-            blocks.into_iter().flat_map(|block| PARTY_COLUMNS.iter().map(move |part| format!("{block}{part}")))
+            blocks.into_iter().flat_map(|block| contact::COLUMNS.iter().map(move |part| format!("{block}{part}")))
         };
-        COLUMNS.iter().copied().chain(self.named()).map(str::to_owned).chain(self.contacts.iter().flat_map(of_group)).collect()
+        rows::COLUMNS.iter().copied().chain(self.named()).map(str::to_owned).chain(self.contacts.iter().flat_map(of_group)).collect()
     }
 }
 
