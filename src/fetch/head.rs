@@ -27,6 +27,11 @@ impl Fetcher {
         !self.mirrors.is_empty()
     }
 
+    /// Says that there is no file, or page, at an address: of the mirrors where they stand in, else of the publisher.
+    pub fn absence(&self, url: &str, what: &str) -> String {
+        mirror::absence(&self.settings.mirrors, url, what)
+    }
+
     /// Asks for a part of a file, at the pace of every request. A server that sends the whole file is hung up on when the part is there.
     ///
     /// # Errors

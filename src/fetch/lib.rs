@@ -41,7 +41,7 @@ pub use fetcher::Fetcher;
 pub use links::links;
 pub use message::{Address, send_message};
 use mirror::is_url;
-pub use mirror::mirror_path;
+pub use mirror::{absence, mirror_path};
 pub use piece::{Head, Piece};
 pub use progress::{FetchProgress, NoProgress};
 pub use redirect::is_within_reach;

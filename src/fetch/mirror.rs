@@ -7,6 +7,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
+use super::secret::SecretUrl;
 use pubdata_core::error::{Error, Result};
 use pubdata_store::{open_file, read_at_most};
 
@@ -83,6 +84,17 @@ impl Mirror {
         };
         let name = own.map(str::to_owned).or_else(of_place).unwrap_or_else(|| "a mirror".to_owned());
         name.chars().take(MOST_NAME_CHARACTERS).collect()
+    }
+}
+
+/// Says that there is no file, or page, at a publisher's address. Where mirrors stand in for the publishers no publisher was asked: then it names them, and the
+/// name that the file would have there.
+pub fn absence(mirrors: &[String], url: &str, what: &str) -> String {
+    let path = SecretUrl::parse(url).and_then(|url| mirror_path(&url.recorded));
+    match (path, mirrors) {
+        (Ok(path), [mirror]) => format!("the mirror {mirror} has no {path}"),
+        (Ok(path), [first, .., last]) => format!("none of the {} mirrors, from {first} to {last}, has {path}", mirrors.len()),
+        _ => format!("the publisher has no such {what}"),
     }
 }
 

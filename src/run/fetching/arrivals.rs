@@ -11,7 +11,7 @@ use pubdata_core::error::Result;
 use pubdata_core::issue::SourceFinding;
 use pubdata_core::pipeline::Source;
 use pubdata_core::provenance::Snapshot;
-use pubdata_fetch::{Request, recorded_url};
+use pubdata_fetch::{Request, absence, recorded_url};
 use pubdata_store::Snapshots;
 
 #[derive(Default)]
@@ -42,15 +42,15 @@ impl Arrivals {
                 Fetched::Absent if !is_required => {
                     let was_there = |known: &Snapshot| known.source_id == request.source_id && known.keys == request.keys;
                     if previous.iter().any(was_there) {
-                        let detail =
-                            format!("{}: the publisher has no such file any more, and the last build was made from it; published without it", request.url);
+                        let absence = absence(&settings.fetch.mirrors, &request.url, "file");
+                        let detail = format!("{}: {absence} any more, and the last build was made from it; published without it", request.url);
                         arrivals.findings.push(SourceFinding::new(&request.source_id, OPTIONAL_FILE_MISSING, detail));
                     }
                     continue;
                 }
                 Fetched::NotConfigured(_) if !is_required => continue,
                 Fetched::Failed(message) => message.clone(),
-                Fetched::Absent => "the publisher has no such file".to_owned(),
+                Fetched::Absent => absence(&settings.fetch.mirrors, &request.url, "file"),
                 Fetched::NotConfigured(variable) => format!("needs {variable}"),
             };
             let is_failed = matches!(fetched[&request.url], Fetched::Failed(_));

@@ -39,7 +39,7 @@ pub(crate) fn listed_requests(fetcher: &Fetcher, source: &Source, page: &Fetched
     let Some(listing) = &source.listing else { return Ok(Ok(Vec::new())) };
     let snapshot = match page {
         Fetched::Snapshots(snapshots) => &snapshots[0],
-        Fetched::Absent => return Ok(Err("the publisher has no such page".to_owned())),
+        Fetched::Absent => return Ok(Err(fetcher.absence(&source.url, "page"))),
         Fetched::NotConfigured(variable) => return Ok(Err(format!("needs {variable}"))),
         Fetched::Failed(message) => return Ok(Err(message.clone())),
     };

@@ -334,7 +334,8 @@ fn judge(
     }
     if problems.is_empty() && snapshots.is_empty() && candidate.of_upstream.is_empty() {
         let first = candidate.files.first().map_or("no file", |(file, _)| file.request.url.as_str());
-        problems.push(Problem::missing(format!("the publisher has none of its files, such as {first}")));
+        let whose = if settings.fetch.mirrors.is_empty() { "the publisher has none of its files" } else { "no mirror has any of its files" };
+        problems.push(Problem::missing(format!("{whose}, such as {first}")));
     }
     if problems.is_empty() {
         // What a wrong file brought is no measure for the right one.

@@ -36,7 +36,7 @@ async fn ask(context: &ProbeContext<'_>, address: &Address<'_>) -> Result<Examin
     let is_whole = head.is_whole();
     let (status, content_type, total_bytes, dated, bytes) = match head {
         Head::Found { status, content_type, total_bytes, dated, bytes, .. } => (status, content_type, total_bytes, dated, bytes),
-        other => return Ok(unavailable(other)),
+        other => return Ok(unavailable(context, &request.url, "file", other)),
     };
     let refused_file = |problem: String| Ok(Examined { is_refused_file: true, ..Examined::with(Verdict::Changed, status, problem) });
     if is_page(&bytes, content_type.as_deref()) {
@@ -96,9 +96,9 @@ async fn take(context: &ProbeContext<'_>, address: &Address<'_>, place: &Request
 }
 
 /// What is to be said of an address that has no file for this program.
-pub(super) fn unavailable(head: Head) -> Examined {
+pub(super) fn unavailable(context: &ProbeContext<'_>, url: &str, what: &str, head: Head) -> Examined {
     match head {
-        Head::Absent { status } => Examined::with(Verdict::Absent, status, "the publisher has no such file"),
+        Head::Absent { status } => Examined::with(Verdict::Absent, status, context.fetcher.absence(url, what)),
         Head::Moved { status, location } => {
             let problem = if location.is_empty() {
                 "the server sends on to nowhere".to_owned()

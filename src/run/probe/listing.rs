@@ -39,13 +39,13 @@ async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> 
     let request = listing_page(source).request;
     let snapshot = match context.fetcher.fetch(&request, &NoProgress).await {
         Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot)) => snapshot,
-        Ok(Outcome::Absent) => return Ok(Err(Examined::with(Verdict::Absent, None, "the publisher has no such page"))),
+        Ok(Outcome::Absent) => return Ok(Err(Examined::with(Verdict::Absent, None, context.fetcher.absence(&request.url, "page")))),
         Ok(Outcome::NotConfigured { variable }) => return Ok(Err(Examined::with(Verdict::NotAsked, None, format!("needs {variable}")))),
         Err(error) if error.kind() == ErrorKind::Fetch => {
             // What exactly the server said is seen once more, without the tries of a fetch.
             return Ok(Err(match context.fetcher.head(&request, Piece::Start(1)).await? {
                 Head::Found { status, .. } | Head::Absent { status } => Examined::with(Verdict::Unreachable, status, error.to_string()),
-                head => unavailable(head),
+                head => unavailable(context, &request.url, "page", head),
             }));
         }
         Err(error) => return Err(error),

@@ -115,7 +115,9 @@ pub fn look_up<'a>(call: &Call<'a>, location: Location, terms: &Terms<'_>, field
     let declared = coverage(&search);
     match (declared, search.method()) {
         ("none", _) => {
-            found.notice("STATE_NOT_COVERED", format!("Nothing is published here on sales tax in {}: no rate is not a rate of zero.", search.state_name()));
+            let note = search.rules.columns.local_note.get(search.rule).map(|note| format!(" {note}.")).unwrap_or_default();
+            let message = format!("No rate of sales tax in {} is published here, which is not a rate of zero.{note}", search.state_name());
+            found.notice("STATE_NOT_COVERED", message);
         }
         (_, "no_tax") => {
             check_day(&search, terms, field)?;

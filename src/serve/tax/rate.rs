@@ -102,7 +102,7 @@ pub fn describe(found: &Found<'_>) -> Meta {
         "full" => format!("sales tax of {}: state and local", found.location.state),
         "partial" => format!("sales tax of {}: state and local, as far as the notices say", found.location.state),
         "state_only" => format!("sales tax of {}: the state's own", found.location.state),
-        _ => format!("sales tax of {}: nothing", found.location.state),
+        _ => format!("sales tax of {}: no rates", found.location.state),
     };
     Meta {
         datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(),

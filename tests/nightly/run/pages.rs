@@ -164,7 +164,7 @@ fn says(report: &RunReport, text: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_breaks_off_or_has_no_end_is_not_believed() {
     let site = Site::new().await;
-    says(&site.run().await, "the publisher has no such file");
+    says(&site.run().await, &format!("the mirror {} has no www2.census.gov/", site.publisher.base_url()));
     site.publish(56);
     std::fs::remove_file(site.page(40)).unwrap();
     says(&site.run().await, "offset=40 is missing, and the one before it is full");

@@ -136,7 +136,8 @@ fn the_plan_says_what_is_to_be_done_and_why() {
     assert_eq!(planned(&plan, "census.acs5/vintage=2024").0, "not_published");
     assert_eq!(planned(&plan, "census.gazetteer"), ("to_build".to_owned(), "[\"never built\"]".to_owned()));
     let (state, reasons) = planned(&plan, ACS_2023);
-    assert!(state == "missing" && reasons.contains("acsdt5y2023-b19013.dat") && reasons.contains("the publisher has no such file"), "{reasons}");
+    let on_mirror = format!("the mirror {} has no www2.census.gov/programs-surveys/acs/summary_file/2023/", place.mirror().display());
+    assert!(state == "missing" && reasons.contains("acsdt5y2023-b19013.dat") && reasons.contains(&on_mirror), "{reasons}");
     assert!(!place.home().join("releases").exists(), "a plan publishes nothing");
 
     let place = Place::published();

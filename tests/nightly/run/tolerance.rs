@@ -162,7 +162,7 @@ async fn an_optional_file_that_the_last_build_was_made_from_is_told_when_it_is_g
     let report = run_here(&settings).await;
     let [(source_id, code, detail)] = findings(&report)[..] else { panic!("{report:#?}") };
     assert_eq!((source_id, code), ("geonames.postal_territory", "optional_file_missing"), "{report:#?}");
-    assert!(detail.contains("PR.zip: the publisher has no such file any more"), "{detail}");
+    assert!(detail.contains("/PR.zip any more, and the last build was made from it") && detail.contains("the mirror "), "{detail}");
 }
 
 #[test]

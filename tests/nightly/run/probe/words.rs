@@ -105,7 +105,8 @@ fn a_page_that_cannot_be_read_is_told_with_the_address_that_was_asked_instead() 
     let probed = probe(&place, &[SCHOOLS]).expect(10);
     let page = probed.json()["sources"].as_array().unwrap().iter().find(|source| source["source_id"] == SCHOOLS && source["verdict"] == "absent").cloned();
     let page = page.unwrap_or_else(|| panic!("{probed:#?}"));
-    assert_eq!((&page["problem"], &page["would"]), (&"the publisher has no such page".into(), &"publish_with_findings".into()), "{page:#}");
+    let on_mirror = format!("the mirror {} has no nces.ed.gov/ccd/datatables/api/File/2/0/0/0/0/0", place.mirror().display());
+    assert_eq!((&page["problem"], &page["would"]), (&on_mirror.into(), &"publish_with_findings".into()), "{page:#}");
     assert_eq!(page["in_use"], format!("asked for instead: {known}"), "{page:#}");
     let run = place.run(&[SCHOOLS]).expect(10);
     let told: Vec<String> = run.task(SCHOOLS)["findings"]
