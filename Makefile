@@ -135,8 +135,8 @@ bench: ## Measure what docs/PERFORMANCE.md states
 	cargo bench --locked --features jemalloc
 
 bless: ## Rewrite expected files from the program's output; read the diff before you commit it
-	PUBDATA_BLESS=1 cargo test --locked --test api --test nightly -- golden examples
-	git status --short fixtures docs/examples docs/coverage-matrix.md
+	PUBDATA_BLESS=1 cargo test --locked --test api --test nightly -- golden examples schema_files
+	git status --short fixtures docs/examples docs/json docs/coverage-matrix.md
 
 docs: ## Regenerate docs/data-dictionary.md from schemas/
 	cargo run --locked --quiet -- schema dictionary > docs/data-dictionary.md.new

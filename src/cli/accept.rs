@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Global, output, user};
 use pubdata_core::error::{Error, Result};
@@ -92,10 +94,21 @@ pub(super) fn accept(global: &Global, arguments: &AcceptArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
+/// What people have accepted: `pubdata accept`, with `--dry-run` and `--list` too.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AcceptReport<'a> {
+    /// Whether it only would be written down.
+    is_dry_run: bool,
+    /// What was accepted or withdrawn now; with `--list` all that counts today.
+    acceptances: &'a [Acceptance],
+    /// By the word that was given, why the last run blocked what it lets through; empty if it blocked nothing of the kind.
+    lets_through: &'a BTreeMap<&'a String, &'a str>,
+}
+
 /// `lets_through` is what blocked the last run, by the word that takes it.
 fn show(global: &Global, arguments: &AcceptArgs, acceptances: &[Acceptance], lets_through: &BTreeMap<&String, &str>) {
     if global.json {
-        output::document("accepted", &serde_json::json!({ "is_dry_run": arguments.dry_run, "acceptances": acceptances, "lets_through": lets_through }));
+        output::sorted_document(&AcceptReport { is_dry_run: arguments.dry_run, acceptances, lets_through });
         return;
     }
     let mut rows = vec![["ID", "ACCEPTED", "BY", "AT", "UNTIL"].map(str::to_owned).to_vec()];

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Global, output};
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -52,6 +54,25 @@ struct Told {
     outcome: Result<()>,
     /// What is said where nothing came of it.
     failing: &'static str,
+}
+
+/// What came of a test message: `pubdata run --test-message`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TestMessageReport<'a> {
+    /// The channel that the message names.
+    channel: &'a str,
+    /// Whom runs tell, as they are set.
+    told: Vec<TestMessageTold>,
+}
+
+/// One of those whom runs tell.
+#[derive(Serialize, JsonSchema)]
+struct TestMessageTold {
+    /// Why it was not told; null if it was.
+    error: Option<String>,
+    /// The flag.
+    #[schemars(extend("enum" = ["metrics_file", "hook", "webhook", "heartbeat", "openlineage_url"]))]
+    to: &'static str,
 }
 
 /// Whether a run came to its end.
@@ -151,9 +172,8 @@ pub(super) async fn test(global: &Global, settings: &RunSettings, arguments: &Af
     }
     let has_failed = told.iter().any(|told| told.outcome.is_err());
     if global.json {
-        let told: Vec<_> =
-            told.iter().map(|told| serde_json::json!({ "to": told.to, "error": told.outcome.as_ref().err().map(ToString::to_string) })).collect();
-        output::document("test_message", &serde_json::json!({ "channel": settings.channel, "told": told }));
+        let told = told.iter().map(|told| TestMessageTold { error: told.outcome.as_ref().err().map(ToString::to_string), to: told.to }).collect();
+        output::document(&TestMessageReport { channel: &settings.channel, told });
     } else {
         for Told { to, outcome, .. } in &told {
             output::print_line!("{to}: {}", outcome.as_ref().map_or_else(ToString::to_string, |()| "done".to_owned()));

@@ -3,6 +3,9 @@
 
 use std::process::ExitCode;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{Global, output};
 use pubdata_core::declared::Finding;
 use pubdata_core::error::Result;
@@ -10,6 +13,21 @@ use pubdata_core::pipeline::Declarations;
 use pubdata_run as run;
 use pubdata_run::follow;
 use pubdata_store::SharedStore;
+
+/// Whether declarations and contracts are right: `pubdata check`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CheckReport<'a> {
+    /// Pipelines that were read.
+    pipelines: usize,
+    /// Contracts that were read.
+    contracts: usize,
+    /// The store that was tried: if several create a file there at once, one wins, on which publishing relies. Absent if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    store: Option<&'a str>,
+    /// What is wrong; empty if nothing is.
+    findings: &'a [Finding],
+}
 
 pub(super) async fn check(global: &Global) -> Result<ExitCode> {
     let files = global.files()?;
@@ -28,11 +46,7 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
     };
     if global.json {
         let (pipelines, contracts) = (declarations.pipelines.len(), declarations.contracts.len());
-        let mut document = serde_json::json!({ "pipelines": pipelines, "contracts": contracts, "findings": findings });
-        if let Some(store) = store {
-            document["store"] = store.into();
-        }
-        output::document("check", &document);
+        output::sorted_document(&CheckReport { pipelines, contracts, store: store.as_deref(), findings: &findings });
     } else {
         if findings.is_empty() {
             output::print_line!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());

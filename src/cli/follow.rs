@@ -51,7 +51,7 @@ pub(super) async fn follow(global: &Global, arguments: &FollowArgs) -> Result<Ex
     }
     let report = follow::once(settings).await?;
     if global.json {
-        output::document("follow", &report);
+        output::document(&report);
     } else {
         print(&report);
     }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Global, output, user};
 use pubdata_core::error::{Error, Result};
@@ -60,6 +62,27 @@ pub(super) struct ImportArgs {
     channel: String,
 }
 
+/// A file that a person imported: `pubdata import SOURCE_ID FILE`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ImportReport<'a> {
+    /// What came of it. `redated`: these bytes were there under another date; `unchanged`: under this one.
+    #[schemars(extend("enum" = ["new", "redated", "unchanged"]))]
+    outcome: &'static str,
+    /// The file, as the next run reads it.
+    snapshot: &'a Snapshot,
+}
+
+/// An imported file that was withdrawn: `pubdata import SOURCE_ID --withdraw`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WithdrawalReport<'a> {
+    /// The file that no longer counts.
+    snapshot: &'a Snapshot,
+    /// The file that counts in its place; null if there is none.
+    instead: Option<&'a Snapshot>,
+    /// Whether the channel's release was made from it.
+    is_published: bool,
+}
+
 pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<ExitCode> {
     let pair = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| Error::config(format!("--key {text}: write NAME=VALUE")))?;
@@ -75,7 +98,7 @@ pub(super) async fn import(global: &Global, arguments: &ImportArgs) -> Result<Ex
     let import = Import { source_id: arguments.source_id.clone(), file: file.clone(), url: arguments.url.clone(), date, keys, by: user::name() };
     let imported = run::import(&settings, &import).await?;
     if global.json {
-        output::document("import", &serde_json::json!({ "outcome": imported.outcome, "snapshot": imported.snapshot }));
+        output::sorted_document(&ImportReport { outcome: imported.outcome, snapshot: &imported.snapshot });
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &imported.snapshot;
@@ -95,7 +118,7 @@ async fn withdraw(global: &Global, arguments: &ImportArgs, keys: BTreeMap<String
     let release = run::current_manifest(&settings).await.ok();
     let is_published = release.is_some_and(|release| release.tasks.values().flat_map(|task| &task.inputs).any(is_input));
     if global.json {
-        output::document("withdrawal", &serde_json::json!({ "snapshot": withdrawn.snapshot, "instead": withdrawn.instead, "is_published": is_published }));
+        output::sorted_document(&WithdrawalReport { snapshot: &withdrawn.snapshot, instead: withdrawn.instead.as_ref(), is_published });
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = &withdrawn.snapshot;

@@ -8,12 +8,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result};
 use pubdata_serve::DEFAULT_URL;
 use pubdata_store::receipts::SigningKey;
-use pubdata_store::{NewInvitation, NewKey, Plans, Scope, SharedStore, change_keys, expires_after, list_keys};
+use pubdata_store::{ApiKey, Invitation, NewInvitation, NewKey, Plans, Scope, SharedStore, change_keys, expires_after, list_keys};
 
 #[derive(Args)]
 pub(super) struct KeysArgs {
@@ -87,6 +89,48 @@ impl Rights {
     }
 }
 
+/// An API key: `pubdata keys create`, `pubdata keys revoke`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct KeyReport<'a> {
+    /// The secret to hand out, this once. Absent for `revoke`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    key: Option<&'a str>,
+    #[serde(flatten)]
+    entry: &'a ApiKey,
+}
+
+/// An invitation to an API key: `pubdata keys invite`, and `pubdata keys revoke` of an invitation.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct InvitationReport<'a> {
+    /// The link to hand out, this once: whoever opens it creates the key. Absent for `revoke`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    link: Option<&'a str>,
+    #[serde(flatten)]
+    entry: &'a Invitation,
+}
+
+/// The API keys and invitations: `pubdata keys list`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct KeysReport<'a> {
+    /// All keys, without the secrets.
+    keys: &'a [ApiKey],
+    /// Invitations, without the links: open ones, and those that ended in the last 30 days.
+    invitations: &'a [Invitation],
+}
+
+/// A publisher's signing key that was made: `pubdata keys signing`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SigningKeyReport<'a> {
+    /// Where the secret is.
+    file: &'a Path,
+    /// Verification key of that log: name+hash+base64.
+    key: &'a str,
+    /// Name of the log of the channel.
+    log: &'a str,
+}
+
 /// The longest time for which an invitation can be used.
 const MAX_LIFETIME: SignedDuration = SignedDuration::from_hours(30 * 24);
 
@@ -115,7 +159,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
             let new = NewKey { name: rights.name.clone(), scopes: rights.scopes()?, plan: rights.plan.clone(), expires_at };
             let created = change_keys(&home, &store, |keys| keys.create(new.clone(), &plans, now)).await?;
             if global.json {
-                output::document("key", &created);
+                output::document(&KeyReport { key: Some(&created.key), entry: &created.entry });
             } else {
                 output::print_line!("{}", output::bold(&created.key));
                 // The key alone is what a shell catches.
@@ -130,9 +174,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
             let created = change_keys(&home, &store, |keys| keys.invite(new.clone(), &plans, now)).await?;
             let link = format!("{}/keys?invite={}", public_url.trim_end_matches('/'), created.token);
             if global.json {
-                let mut document = serde_json::json!(created.entry);
-                document["link"] = link.into();
-                output::document("invitation", &document);
+                output::sorted_document(&InvitationReport { link: Some(&link), entry: &created.entry });
             } else {
                 output::print_line!("{}", output::bold(&link));
                 // The link alone is what a shell catches.
@@ -144,7 +186,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
         KeysCommand::List => {
             let (keys, invitations) = list_keys(&home, &store).await?;
             if global.json {
-                output::document("keys", &serde_json::json!({ "keys": keys, "invitations": invitations }));
+                output::sorted_document(&KeysReport { keys: &keys, invitations: &invitations });
             } else {
                 let mut rows = vec![["ID", "NAME", "SCOPES", "PLAN", "CREATED", "VALID"].map(str::to_owned).to_vec()];
                 for key in &keys {
@@ -175,7 +217,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
         KeysCommand::Revoke { id } if id.starts_with('i') => {
             let invitation = change_keys(&home, &store, |keys| keys.revoke_invitation(id, now)).await?;
             if global.json {
-                output::document("invitation", &invitation);
+                output::document(&InvitationReport { link: None, entry: &invitation });
             } else {
                 output::print_line!("{} ({}) is revoked", invitation.id, invitation.name);
             }
@@ -183,7 +225,7 @@ pub(super) async fn keys(global: &Global, arguments: &KeysArgs) -> Result<ExitCo
         KeysCommand::Revoke { id } => {
             let key = change_keys(&home, &store, |keys| keys.revoke(id, now)).await?;
             if global.json {
-                output::document("key", &key);
+                output::document(&KeyReport { key: None, entry: &key });
             } else {
                 output::print_line!("{} ({}) is revoked", key.id, key.name);
             }
@@ -198,7 +240,7 @@ fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<Ex
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).at("create", path)?;
     file.write_all(format!("{}\n", key.to_private_text()).as_bytes()).and_then(|()| file.sync_all()).at("write", path)?;
     if global.json {
-        output::document("signing_key", &serde_json::json!({ "file": path, "log": format!("{name}/{channel}"), "key": of_log }));
+        output::document(&SigningKeyReport { file: path, key: &of_log, log: &format!("{name}/{channel}") });
     } else {
         output::print_line!("{}", output::bold(&of_log));
         output::print_line!("verifies the log of channel {channel}; the secret is in {}: seal with --signing-key, keep it off servers", path.display());

@@ -8,7 +8,6 @@ mod check;
 mod completions;
 mod follow;
 mod import;
-mod json_schemas;
 mod keys;
 mod man;
 mod metrics;

@@ -104,7 +104,7 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
     progress.finish();
     let report = report?;
     if global.json {
-        output::document("new", &report);
+        output::document(&report);
     } else {
         print(&report, arguments);
     }

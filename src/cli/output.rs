@@ -1,18 +1,30 @@
 //! How everything is printed: tables, JSON, colours, sizes and failures. Colours never change a word, so that text without them says the
 //! same.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::terminal::{self, Look};
 pub(super) use super::terminal::{print_line, print_note, print_paragraph, text, wrapped};
-use pubdata_core::error::Error;
+use pubdata_core::error::{Error, ErrorKind};
 use pubdata_core::provenance::SourceRows;
+
+/// Why a command could not do its work: printed to standard error, on one line and in place of its document.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ErrorReport<'a> {
+    /// What went wrong, for people.
+    error: String,
+    /// What to do about it; null if the message says all.
+    hint: Option<&'a str>,
+    /// Kind of failure. Exit codes: `config` 40, `fetch` and `unfinished` 30, `format` and `contract` 20, `busy` 50, `store` 60.
+    kind: ErrorKind,
+}
 
 /// Prints a failure: what, where, and the way out. Where nothing can be printed the exit code says it alone.
 pub(super) fn error(error: &Error, is_json: bool) {
     if is_json {
-        let fields = serde_json::json!({ "error": error.to_string(), "kind": format!("{:?}", error.kind()).to_lowercase(), "hint": error.way_out() });
-        return terminal::json_note(&serde_json::to_string(&Document::new("error", &fields)).expect(PLAIN));
+        let report = ErrorReport { error: error.to_string(), hint: error.way_out(), kind: error.kind() };
+        return terminal::json_note(&serde_json::to_string(&Headed::new::<ErrorReport<'_>>(&report)).expect(PLAIN));
     }
     labelled(&Look::Red.of("error"), &error.to_string());
     if let Some(hint) = error.way_out() {
@@ -39,28 +51,38 @@ pub(super) fn usage(text: &str) {
 }
 
 /// Version of the JSON documents that commands print; a field that goes or changes its meaning raises it.
-const DOCUMENT_VERSION: u32 = 1;
+pub(super) const DOCUMENT_VERSION: u32 = 1;
 
-/// What a command says, for machines: an object that names its format first. The schemas are in `docs/json`.
+/// What a command prints with `--json`, below its format and version. `schema.rs` lists these types.
+pub(super) trait Document: Serialize + JsonSchema {
+    const FORMAT: &'static str;
+}
+
+/// A document with its format and version before it.
 #[derive(Serialize)]
-struct Document<'a, T> {
-    format: String,
+struct Headed<'a, T> {
+    format: &'static str,
     version: u32,
     #[serde(flatten)]
     fields: &'a T,
 }
 
-impl<'a, T> Document<'a, T> {
-    fn new(kind: &str, fields: &'a T) -> Self {
-        Self { format: format!("pubdata.{kind}"), version: DOCUMENT_VERSION, fields }
+impl<'a, T> Headed<'a, T> {
+    fn new<D: Document>(fields: &'a T) -> Self {
+        Self { format: D::FORMAT, version: DOCUMENT_VERSION, fields }
     }
 }
 
 const PLAIN: &str = "a report is plain data, and an object";
 
-/// Prints what a command says as a document of its kind.
-pub(super) fn document(kind: &str, fields: &impl Serialize) {
-    json(&Document::new(kind, fields));
+/// Prints what a command says for machines.
+pub(super) fn document<D: Document>(document: &D) {
+    json(&Headed::new::<D>(document));
+}
+
+/// Prints what a command says for machines, the members of all objects in the order of their names.
+pub(super) fn sorted_document<D: Document>(document: &D) {
+    json(&Headed::new::<D>(&serde_json::to_value(document).expect(PLAIN)));
 }
 
 /// Prints a value as JSON.

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::after_run::{self, AfterRunArgs};
 use super::receipts::{self, SigningKeyArgs};
@@ -92,6 +94,13 @@ impl OfPlan {
     }
 }
 
+/// What became of units of a plan: `pubdata task split`, `pubdata task build`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct UnitsReport<'a> {
+    /// Every unit that was asked for, by task and name.
+    units: &'a [UnitReport],
+}
+
 pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCode> {
     let mut units = Vec::new();
     match &arguments.what {
@@ -111,7 +120,7 @@ pub(super) async fn task(global: &Global, arguments: &TaskArgs) -> Result<ExitCo
         }
     }
     if global.json {
-        output::document("units", &serde_json::json!({ "units": units }));
+        output::sorted_document(&UnitsReport { units: &units });
     } else {
         let mut rows = vec![vec!["TASK".into(), "UNIT".into(), "OUTCOME".into(), "ROWS".into(), "WHY".into()]];
         for unit in &units {

@@ -76,7 +76,7 @@ pub(super) async fn probe(global: &Global, arguments: &ProbeArgs) -> Result<Exit
         report.suggested.write_to(folder)?;
     }
     if global.json {
-        output::document("probe", &report);
+        output::document(&report);
     } else {
         print(&report, arguments);
     }

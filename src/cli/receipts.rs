@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::trace::release_id;
 use super::{Global, output};
 use pubdata_core::error::{Error, IoExt, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 use pubdata_run::RunSettings;
-use pubdata_store::receipts::{Log, MAX_RECEIPT_BYTES, Receipt, Roots, Seal, Signer, SigningKey, VerifierKey, issue, seal as sealed};
+use pubdata_store::receipts::{Log, MAX_RECEIPT_BYTES, Receipt, Roots, Seal, Signer, SigningKey, Verified, VerifierKey, issue, seal as sealed};
 use pubdata_store::{Manifest, Part, read_at_most};
 
 /// Names the publisher's key.
@@ -67,14 +69,31 @@ pub(super) struct VerifyReceiptArgs {
 /// Largest file with a key.
 const MOST_KEY_BYTES: u64 = 64 << 10;
 
-/// What a seal did.
-#[derive(Debug)]
-struct Sealed {
+/// A release that was sealed: `pubdata seal`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SealReport {
+    /// What the log is verified with: name+hash+base64.
+    key: String,
+    /// Name of the log, which is that of its key.
     log: String,
+    /// Root of the trees over all records.
+    records_root: Digest,
+    /// The release.
+    release_id: ReleaseId,
+    /// Releases that the log has.
+    #[schemars(range(min = 1))]
     size: u64,
-    release_id: String,
-    records_root: String,
-    verifier: VerifierKey,
+}
+
+/// What a receipt proves: `pubdata verify-receipt`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReceiptReport<'a> {
+    /// Whether everything holds.
+    is_valid: bool,
+    /// What does not; null if everything does.
+    reason: Option<&'a String>,
+    /// What the receipt proves; null if it is not valid.
+    proves: Option<&'a Verified>,
 }
 
 fn read_key(path: &Path) -> Result<SigningKey> {
@@ -83,7 +102,7 @@ fn read_key(path: &Path) -> Result<SigningKey> {
 
 /// Seals the releases of a channel that are not logged yet, in the order in which it pointed at them, and logs them. Roots of parts are taken from
 /// seals that are logged, or were made by this process of the rows it wrote: no other is known to be right.
-async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>, made: &Roots) -> Result<Sealed> {
+async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Option<&VerifierKey>, made: &Roots) -> Result<SealReport> {
     let releases = &settings.releases;
     let log = Log::of(releases, &settings.channel);
     let signer = Signer { key, continues, home: &settings.home };
@@ -120,12 +139,12 @@ async fn seal_channel(settings: &RunSettings, key: &SigningKey, continues: Optio
     let logged = log.append(&seals, &signer).await?;
     let key = key.of_log(&settings.channel)?;
     let newest = known.ok_or_else(nothing)?.release;
-    Ok(Sealed {
+    Ok(SealReport {
+        key: key.verifier().to_string(),
         log: key.name().to_owned(),
+        records_root: newest.records_root,
+        release_id: newest.release_id,
         size: logged.seals.len() as u64,
-        release_id: newest.release_id.to_string(),
-        records_root: newest.records_root.to_string(),
-        verifier: key.verifier(),
     })
 }
 
@@ -147,14 +166,12 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
     let continues = arguments.continues.as_deref().map(verifier_key).transpose()?;
     let sealed = seal_channel(&settings, &key, continues.as_ref(), &Roots::default()).await?;
     if global.json {
-        let Sealed { log, size, release_id, records_root, verifier } = sealed;
-        let document = serde_json::json!({ "log": log, "size": size, "release_id": release_id, "records_root": records_root, "key": verifier.to_string() });
-        output::document("seal", &document);
+        output::document(&sealed);
     } else {
-        output::print_line!("release   {}", output::bold(&sealed.release_id));
+        output::print_line!("release   {}", output::bold(sealed.release_id.as_str()));
         output::print_line!("records   {}", sealed.records_root);
         output::print_line!("log       {}, {} releases", sealed.log, output::grouped(sealed.size));
-        output::print_line!("key       {}", sealed.verifier);
+        output::print_line!("key       {}", sealed.key);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -220,8 +237,7 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
     let key = verifier_key(&arguments.key)?;
     let verdict = Receipt::parse(&text)?.verify(&key);
     if global.json {
-        let reason = verdict.as_ref().err();
-        output::document("verify_receipt", &serde_json::json!({ "is_valid": verdict.is_ok(), "reason": reason, "proves": verdict.as_ref().ok() }));
+        output::sorted_document(&ReceiptReport { is_valid: verdict.is_ok(), reason: verdict.as_ref().err(), proves: verdict.as_ref().ok() });
         return Ok(ExitCode::from(u8::from(verdict.is_err())));
     }
     match &verdict {

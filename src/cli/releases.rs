@@ -1,17 +1,20 @@
 //! `pubdata releases`: lists, shows and compares releases, moves channels between them, and deletes old ones that no channel points at.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::trace::release_id;
 use super::{Global, output, release_page};
-use pubdata_build::publish::{self, PlannedMove, Pruned, UnneededSnapshots};
+use pubdata_build::publish::{self, PlannedMove, Pruned, ReleaseSummary, UnneededSnapshots};
 use pubdata_core::error::{IoExt, Result};
 use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_run::{self as run, RunSettings};
-use pubdata_store::{self as store, Cause, Causes, ChannelEntry, RecordWhy, ReleaseDiff};
+use pubdata_store::{self as store, Cause, Causes, ChannelEntry, Manifest, NotRenewed, RecordWhy, ReleaseDiff};
 
 #[derive(Args)]
 pub(super) struct ReleasesArgs {
@@ -96,6 +99,60 @@ enum ReleasesCommand {
     },
 }
 
+/// The releases that are kept: `pubdata releases list`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReleasesReport<'a> {
+    /// Newest first; those whose manifest cannot be read come last.
+    releases: &'a [ReleaseSummary],
+}
+
+/// A release: `pubdata releases show`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReleaseReport<'a> {
+    /// Channels that point at it now.
+    channels: &'a [String],
+    /// By task, what could not be renewed since; empty if all could, and if a release was named.
+    unrenewed: BTreeMap<String, NotRenewed>,
+    /// Its `manifest.json`, as it is on disk.
+    manifest: &'a Manifest,
+}
+
+/// What became of a channel: `pubdata releases promote` and `rollback`, with `--dry-run` too.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MoveReport<'a> {
+    /// The channel.
+    channel: &'a str,
+    /// What it pointed at before; null for a new channel.
+    from: Option<&'a ReleaseId>,
+    /// Number of the move; null if none was made.
+    #[schemars(range(min = 1))]
+    generation: Option<u64>,
+    /// When it was made, RFC 3339 UTC; null if none was.
+    #[schemars(extend("format" = "date-time"))]
+    moved_at: Option<&'a str>,
+    /// What became of it. `would_move`: with `--dry-run`; `unchanged`: it points there already.
+    #[schemars(extend("enum" = ["moved", "would_move", "unchanged"]))]
+    outcome: &'static str,
+    /// What it points at now, or would.
+    #[schemars(with = "ReleaseId")]
+    release_id: Option<&'a ReleaseId>,
+}
+
+/// What was deleted: `pubdata releases prune`, with `--dry-run` too.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PruneReport<'a> {
+    /// Releases that were begun and never finished.
+    incomplete: &'a [ReleaseId],
+    /// Whether it only would be deleted.
+    is_dry_run: bool,
+    /// Plans, and staged work of plans, that nobody has touched for a day.
+    placed: &'a [String],
+    /// Releases.
+    releases: &'a [ReleaseId],
+    /// Paths of snapshots of the home, and addresses of copies in a store of its own; empty without `--snapshots`.
+    snapshots: Vec<&'a String>,
+}
+
 pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Result<ExitCode> {
     let now = jiff::Timestamp::now();
     match &arguments.command {
@@ -109,7 +166,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
             let channels = pointing_at(&settings, &manifest.release_id).await?;
             if global.json {
                 let unrenewed = unrenewed.map(|unrenewed| unrenewed.tasks).unwrap_or_default();
-                output::document("release", &serde_json::json!({ "channels": channels, "unrenewed": unrenewed, "manifest": manifest }));
+                output::sorted_document(&ReleaseReport { channels: &channels, unrenewed, manifest: &manifest });
             } else {
                 manifest.mark(unrenewed.as_ref());
                 release_page::print(&manifest, &channels);
@@ -141,7 +198,7 @@ pub(super) async fn releases(global: &Global, arguments: &ReleasesArgs) -> Resul
                 false => store::diff(&settings.releases, (&old, &new), *examples, datasets).await?,
             };
             if global.json {
-                output::document("release_diff", &diff);
+                output::document(&diff);
             } else {
                 print_diff(&diff);
             }
@@ -215,11 +272,8 @@ fn tell_move(global: &Global, channel: &str, before: Option<&ChannelEntry>, outc
             Move::Planned(planned) => ("would_move", Some(&planned.release_id), None),
             Move::Made(entry) => ("moved", Some(&entry.release_id), Some(entry)),
         };
-        let (generation, moved_at) = (made.map(|entry| entry.generation), made.map(|entry| &entry.moved_at));
-        let fields = serde_json::json!({
-            "channel": channel, "outcome": word, "from": from, "release_id": release_id, "generation": generation, "moved_at": moved_at,
-        });
-        return output::document("channel_move", &fields);
+        let (generation, moved_at) = (made.map(|entry| entry.generation), made.map(|entry| entry.moved_at.as_str()));
+        return output::document(&MoveReport { channel, from, generation, moved_at, outcome: word, release_id });
     }
     match outcome {
         Move::Unchanged => {
@@ -240,8 +294,7 @@ fn tell_prune(global: &Global, is_dry_run: bool, pruned: &Pruned, snapshots: &[(
     let paths: Vec<&String> = snapshots.iter().map(|(path, _)| path).collect();
     let Pruned { releases, incomplete, placed } = pruned;
     if global.json {
-        let fields = serde_json::json!({ "is_dry_run": is_dry_run, "releases": releases, "incomplete": incomplete, "placed": placed, "snapshots": paths });
-        return output::document("prune", &fields);
+        return output::document(&PruneReport { incomplete, is_dry_run, placed, releases, snapshots: paths });
     }
     let bytes = snapshots.iter().map(|(_, bytes)| bytes).sum();
     let placed_work = if placed.is_empty() { String::new() } else { format!("{} and staged work of plans, ", output::counted(placed.len(), "plan")) };
@@ -351,7 +404,7 @@ fn words_of(cause: &Cause) -> String {
 async fn list(global: &Global, settings: &RunSettings) -> Result<()> {
     let releases = publish::list(&settings.releases).await?;
     if global.json {
-        output::document("releases", &serde_json::json!({ "releases": releases }));
+        output::sorted_document(&ReleasesReport { releases: &releases });
         return Ok(());
     }
     let mut rows = vec![vec!["RELEASE".into(), "PUBLISHED".into(), "ROWS".into(), "SIZE".into(), "CHANNELS".into()]];

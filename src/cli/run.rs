@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::after_run::{self, AfterRunArgs};
 use super::attention::Extent;
@@ -14,7 +16,7 @@ use super::{Global, output, progress::Progress};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::Cik;
 use pubdata_fetch::FetchSettings;
-use pubdata_run::{self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WrittenPlan};
+use pubdata_run::{self as run, FetchedSource, Plan, PlannedTask, RunReport, RunSettings, SharedObserver, TaskReport, TaskState, WorkOfTask, WrittenPlan};
 use pubdata_store::receipts::RootsOfRows;
 use pubdata_store::{self as store, LedgerEntry};
 
@@ -100,6 +102,34 @@ fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
     Ok(RunSettings { fetch, selectors: source.selectors.clone(), ..global.settings(declarations, &source.channel)? })
 }
 
+/// What a run would do: `pubdata plan`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct PlanReport<'a> {
+    /// The channel that it is compared with.
+    channel: &'a str,
+    /// Every task that is chosen.
+    tasks: &'a [TaskReport],
+    /// Tasks of the release that the selectors leave alone.
+    untouched: &'a [String],
+    /// Every address that was asked.
+    sources: &'a [FetchedSource],
+    /// Address of the plan in the store, for `task` and `commit`; absent without `--write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    plan: Option<&'a str>,
+    /// What other processes are to do, by task: first all inputs, then all units, each in any order; absent without `--write`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<WorkOfTask>")]
+    work: Option<&'a [WorkOfTask]>,
+}
+
+/// What was downloaded: `pubdata fetch`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FetchReport<'a> {
+    /// Every address that was asked.
+    sources: &'a [FetchedSource],
+}
+
 pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCode> {
     let settings = RunSettings { is_offline: arguments.offline, is_forced: arguments.force, ..settings(global, &arguments.source)? };
     let _lock = arguments.write.then(|| settings.home.lock()).transpose()?;
@@ -112,11 +142,14 @@ pub(super) async fn plan(global: &Global, arguments: &PlanArgs) -> Result<ExitCo
     runs.reverse();
     let tasks: Vec<TaskReport> = plan.tasks.iter().map(|task| foreseen(&settings, &plan, task, &runs)).collect();
     if global.json {
-        let mut document = serde_json::json!({ "channel": settings.channel, "tasks": tasks, "untouched": plan.untouched, "sources": plan.sources });
-        if let Some(WrittenPlan { plan, work }) = &written {
-            (document["plan"], document["work"]) = (plan.as_str().into(), serde_json::json!(work));
-        }
-        output::document("plan", &document);
+        output::sorted_document(&PlanReport {
+            channel: &settings.channel,
+            tasks: &tasks,
+            untouched: &plan.untouched,
+            sources: &plan.sources,
+            plan: written.as_ref().map(|written| written.plan.as_str()),
+            work: written.as_ref().map(|written| written.work.as_slice()),
+        });
     } else {
         let mut rows = vec![vec!["TASK".into(), "STATE".into(), "WHY".into()]];
         for task in &tasks {
@@ -146,7 +179,7 @@ pub(super) async fn fetch(global: &Global, arguments: &FetchArgs) -> Result<Exit
     let _lock = settings.home.lock()?;
     let sources = if arguments.cik.is_empty() { planned(&settings).await?.sources } else { refresh(&settings, &arguments.cik).await? };
     if global.json {
-        output::document("fetch", &serde_json::json!({ "sources": sources }));
+        output::sorted_document(&FetchReport { sources: &sources });
     } else {
         print_sources(&sources);
     }
@@ -187,7 +220,7 @@ pub(super) async fn run(global: &Global, arguments: &RunArgs) -> Result<ExitCode
 /// Tells what a run did, and ends as it says.
 pub(super) fn told(global: &Global, report: &RunReport, extent: &ExtentArgs) -> ExitCode {
     if global.json {
-        output::document("run", report);
+        output::document(report);
     } else {
         print_report(global, report, extent);
     }

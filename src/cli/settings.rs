@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Args, Command};
+use schemars::JsonSchema;
 use serde::Serialize;
 use toml::{Table, Value};
 
@@ -75,17 +76,28 @@ pub(super) struct SettingsFile {
     pub(super) chosen: Chosen,
 }
 
+/// The settings in force: `pubdata settings`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SettingsReport<'a> {
+    /// The operator's file, whether or not it is there.
+    file: &'a Path,
+    /// Settings, and where each was set; defaults only with `--all`.
+    settings: &'a [Setting],
+}
+
 /// One setting in force.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Setting {
-    /// The command, where it is a flag of one.
+    /// The command whose flag it is, such as `serve`; null if all commands take it.
     command: Option<String>,
-    name: String,
-    /// None where nothing is set.
-    value: Option<String>,
-    /// `file`, `environment` or `default`.
+    /// Where it was set.
+    #[schemars(extend("enum" = ["file", "environment", "default"]))]
     from: &'static str,
-    /// The variable of the environment, where there is one.
+    /// Its key in the file.
+    name: String,
+    /// Its value as text, `(set)` if that may be a secret; null if nothing is set.
+    value: Option<String>,
+    /// The variable of the environment; null if it has none.
     variable: Option<String>,
 }
 
@@ -221,7 +233,7 @@ pub(super) fn settings(global: &Global, arguments: &SettingsArgs, command: &Comm
     collect(command, None, &file, &[&file.table], &mut settings);
     settings.retain(|setting| arguments.all || setting.from != "default" || CHOSEN.contains(&setting.name.as_str()));
     if global.json {
-        output::document("settings", &serde_json::json!({ "file": file.path, "settings": settings }));
+        output::document(&SettingsReport { file: &file.path, settings: &settings });
         return Ok(ExitCode::SUCCESS);
     }
     let is_there = if file.path.is_file() { "" } else { " (missing)" };

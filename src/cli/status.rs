@@ -7,14 +7,17 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::attention::Extent;
 use super::{Global, output};
 use pubdata_core::error::Result;
+use pubdata_core::ids::ReleaseId;
 use pubdata_core::pipeline::{Evidence, EvidenceKind, LayoutEvidence};
 use pubdata_core::provenance::Snapshot;
 use pubdata_run::{self as run, Attention, FileByHand, TaskReport};
-use pubdata_serve::{DatasetState, freshness_of, freshness_of_task, summary_of_states};
+use pubdata_serve::{DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states};
 use pubdata_store::{self as store, LedgerEntry, Manifest, TaskEntry};
 
 #[derive(Args)]
@@ -28,6 +31,84 @@ pub(super) struct StatusArgs {
     /// Shows datasets, tasks, and what happened to every row of their sources.
     #[arg(long)]
     verbose: bool,
+}
+
+/// What is published, and what needs a person: `pubdata status`. `pubdata releases show --json` has the whole manifest.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StatusReport<'a> {
+    /// The channel.
+    channel: &'a str,
+    /// Whether a run is under way.
+    is_running: bool,
+    /// What needs a person, worst first.
+    attention: &'a [Attention],
+    /// What the channel points at; null if nothing was ever published.
+    release: Option<StatusRelease<'a>>,
+    /// Every task that is chosen to run, as the last run that tried it left it.
+    tasks: &'a [TaskReport],
+    /// Tasks that the release has and no run renews.
+    not_chosen: &'a [String],
+    /// Files that a person fetches or has imported.
+    by_hand: &'a [FileByHand],
+    /// The last runs, newest first (`--runs`), and imports of files among them.
+    runs: Vec<StatusRun<'a>>,
+}
+
+/// A release, without its parts and inputs.
+#[derive(Serialize, JsonSchema)]
+struct StatusRelease<'a> {
+    /// The release.
+    release_id: &'a ReleaseId,
+    /// When it was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    published_at: &'a str,
+    /// Whether a build was made from samples.
+    is_sample: bool,
+    /// Its datasets, by id.
+    datasets: Vec<StatusDataset<'a>>,
+}
+
+/// A dataset of the release.
+#[derive(Serialize, JsonSchema)]
+struct StatusDataset<'a> {
+    /// The dataset.
+    dataset_id: &'a str,
+    /// Rows published.
+    rows: u64,
+    /// Records set aside, by rule.
+    quarantined: BTreeMap<String, u64>,
+    /// Size of its files in bytes.
+    size_bytes: u64,
+    /// Its age against its publisher's calendar, as the API says it.
+    freshness: Freshness,
+    /// What needs attention, worst first; `findings` if only a source does.
+    state: DatasetState,
+}
+
+/// A run.
+#[derive(Serialize, JsonSchema)]
+struct StatusRun<'a> {
+    /// The run.
+    run_id: &'a str,
+    /// When it began, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    started_at: &'a str,
+    /// When it ended, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
+    ended_at: &'a str,
+    /// The exit code.
+    exit_code: u8,
+    /// What became of it. `failed`: it came to no end; `imported`, `withdrawn`: no run, but a manual import.
+    #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed", "imported", "withdrawn"]))]
+    outcome: &'a str,
+    /// What the channel pointed at after it; null if nothing was ever published.
+    release_id: Option<&'a ReleaseId>,
+    /// What else there is to know, such as who imported what; null otherwise.
+    note: Option<&'a str>,
+    /// Why it failed; null if it did not.
+    error: Option<&'a str>,
+    /// What people had accepted that it took as it was: `TASK:RULE`.
+    accepted: &'a [String],
 }
 
 pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<ExitCode> {
@@ -45,19 +126,16 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
     let others = not_chosen(&settings, manifest.as_ref(), &tasks);
     let shown_runs = &runs[..runs.len().min(arguments.runs)];
     if global.json {
-        output::document(
-            "status",
-            &serde_json::json!({
-                "channel": arguments.channel,
-                "is_running": is_running,
-                "attention": attention,
-                "release": manifest.as_ref().map(release),
-                "tasks": tasks,
-                "not_chosen": others,
-                "by_hand": by_hand,
-                "runs": shown_runs.iter().map(run_line).collect::<Vec<_>>(),
-            }),
-        );
+        output::sorted_document(&StatusReport {
+            channel: &arguments.channel,
+            is_running,
+            attention: &attention,
+            release: manifest.as_ref().map(release),
+            tasks: &tasks,
+            not_chosen: &others,
+            by_hand: &by_hand,
+            runs: shown_runs.iter().map(run_line).collect(),
+        });
         return Ok(ExitCode::SUCCESS);
     }
     let extent = if arguments.verbose { Extent::Full } else { Extent::Short };
@@ -121,38 +199,30 @@ fn names(names: &[&str], extent: Extent) -> String {
     }
 }
 
-/// What a release holds, without its parts and inputs: `pubdata releases show --json` has these.
-fn release(manifest: &Manifest) -> serde_json::Value {
-    let dataset = |(dataset_id, dataset): (&String, &store::DatasetEntry)| {
-        serde_json::json!({
-            "dataset_id": dataset_id,
-            "rows": manifest.rows(dataset_id),
-            "quarantined": manifest.quarantined(dataset_id),
-            "size_bytes": dataset.parts.iter().map(|part| part.size_bytes).sum::<u64>(),
-            "freshness": freshness_of(manifest, dataset, today()).name(),
-            "state": DatasetState::of(manifest, dataset, today()).name(),
-        })
-    };
-    serde_json::json!({
-        "release_id": manifest.release_id,
-        "published_at": manifest.published_at,
-        "is_sample": manifest.is_sample,
-        "datasets": manifest.datasets.iter().map(dataset).collect::<Vec<_>>(),
-    })
+fn release(manifest: &Manifest) -> StatusRelease<'_> {
+    let datasets = manifest.datasets.iter().map(|(dataset_id, dataset)| StatusDataset {
+        dataset_id,
+        rows: manifest.rows(dataset_id),
+        quarantined: manifest.quarantined(dataset_id),
+        size_bytes: dataset.parts.iter().map(|part| part.size_bytes).sum(),
+        freshness: freshness_of(manifest, dataset, today()),
+        state: DatasetState::of(manifest, dataset, today()),
+    });
+    StatusRelease { release_id: &manifest.release_id, published_at: &manifest.published_at, is_sample: manifest.is_sample, datasets: datasets.collect() }
 }
 
-fn run_line(run: &LedgerEntry) -> serde_json::Value {
-    serde_json::json!({
-        "run_id": run.run_id,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "exit_code": run.exit_code,
-        "outcome": run.outcome,
-        "release_id": run.release_id,
-        "note": run.note,
-        "error": run.error,
-        "accepted": run.accepted,
-    })
+fn run_line(run: &LedgerEntry) -> StatusRun<'_> {
+    StatusRun {
+        run_id: &run.run_id,
+        started_at: &run.started_at,
+        ended_at: &run.ended_at,
+        exit_code: run.exit_code,
+        outcome: &run.outcome,
+        release_id: run.release_id.as_ref(),
+        note: run.note.as_deref(),
+        error: run.error.as_deref(),
+        accepted: &run.accepted,
+    }
 }
 
 fn print_summary(manifest: &Manifest, channel: &str) {

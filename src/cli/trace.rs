@@ -35,7 +35,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
         let (settings, manifest) = global.reading_beside(&arguments.channel, find).await?;
         let report = run::trace_accession(&settings, manifest, accession).await?;
         if global.json {
-            output::document("trace_filing", &report);
+            output::document(&report);
         } else {
             print_records(&report);
         }
@@ -50,7 +50,7 @@ pub(super) async fn trace(global: &Global, arguments: &TraceArgs) -> Result<Exit
     let (settings, located) = global.reading_beside(&arguments.channel, |releases| run::locate(releases, channel, release, wanted)).await?;
     let report = run::trace_located(&settings, located, &record_id).await?;
     if global.json {
-        output::document("trace", &report);
+        output::document(&report);
     } else {
         print(&report);
     }

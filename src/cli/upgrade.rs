@@ -17,7 +17,7 @@ pub(super) async fn upgrade(global: &Global) -> Result<ExitCode> {
         report = run::upgrade(&global.reading("nightly")?, report.formats).await?;
     }
     if global.json {
-        output::document("upgrade", &report);
+        output::document(&report);
     } else {
         print(&report);
     }

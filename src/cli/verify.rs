@@ -4,12 +4,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::trace::{exit_code, release_id, verdict};
 use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use pubdata_core::error::Result;
-use pubdata_run::{self as run, RebuildReport, Replay};
+use pubdata_run::{self as run, RebuildReport, Replay, VerifyReport};
 use pubdata_store::receipts::seal_problem;
 
 #[derive(Args)]
@@ -24,6 +26,15 @@ pub(super) struct VerifyArgs {
     channel: String,
     #[command(flatten)]
     pub(super) witness: WitnessArgs,
+}
+
+/// Whether a release is what was published: `pubdata verify`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct VerificationReport<'a> {
+    /// What came of hashing everything again.
+    verified: &'a VerifyReport,
+    /// What came of `--rebuild`; null without it.
+    rebuilt: Option<&'a RebuildReport>,
 }
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
@@ -52,7 +63,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         (false, _) => Replay::Mismatch,
     };
     if global.json {
-        output::document("verify", &serde_json::json!({ "verified": report, "rebuilt": rebuilt }));
+        output::sorted_document(&VerificationReport { verified: &report, rebuilt: rebuilt.as_ref() });
     } else {
         report.problems.iter().chain(&report.missing).chain(&report.unreadable).for_each(|problem| output::print_line!("{problem}"));
         let word = match verified {

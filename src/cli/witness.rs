@@ -68,7 +68,7 @@ pub(super) async fn witness(global: &Global, arguments: &WitnessArgs) -> Result<
     };
     let report = witness::witness(&settings).await?;
     if global.json {
-        output::document("verify_url", &report);
+        output::document(&report);
     } else {
         print(&report);
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, IoExt, Result};
@@ -94,14 +95,16 @@ impl DeclarationFiles {
 }
 
 /// Something wrong in a declaration, with its place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// `pipelines/census/acs5.toml`.
+    /// The file, below the folder of declarations: `pipelines/census/acs5.toml`.
     pub file: String,
     /// Line, counted from 1.
+    #[schemars(range(min = 1))]
     pub line: usize,
     /// The key, as a dotted path.
     pub key: String,
+    /// What is wrong, for people.
     pub message: String,
 }
 

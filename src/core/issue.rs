@@ -1,5 +1,6 @@
 //! Findings about data. A finding never stops the program by itself: the declared share of findings does.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::provenance::SourcePointer;
@@ -20,10 +21,11 @@ pub enum Severity {
 pub const EMPTY_COLUMN: &str = "empty_column";
 
 /// A finding about a source as a whole, such as a column that is new. It stays with the build until a person has seen to it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SourceFinding {
+    /// The source.
     pub source_id: String,
-    /// Machine-readable name in snake case.
+    /// Machine-readable name in snake case, such as `new_column` or `file_missing`; docs/OPERATIONS.md lists them.
     pub code: String,
     /// What was seen, and what to do about it; readable alone.
     pub detail: String,

@@ -38,8 +38,8 @@ pub use fetching::import::{Import, Imported, Withdrawal, Withdrawn, import, unkn
 pub use new::{Decision, GuessedColumn, GuessedWord, NewReport, NewSettings, Trial, new_list};
 pub use observer::{Observer, SharedObserver};
 pub use placed::{
-    PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WrittenPlan, build_units, commit, settings_of_plan, split_inputs,
-    work_of_share, write_plan,
+    PLAN_FORMAT_VERSION, PlanAddress, RECEIPT_FORMAT_VERSION, Share, UnitReport, Wave, WorkOfTask, WrittenPlan, build_units, commit, settings_of_plan,
+    split_inputs, work_of_share, write_plan,
 };
 pub use planning::accepted::{AcceptedIds, Word, acceptance, accepted_ids, blocked_by, check_acceptance, check_accepted, counting};
 pub use planning::plan::{fetch_on_demand, plan};

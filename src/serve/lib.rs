@@ -36,7 +36,7 @@ mod tracer;
 mod zip_code;
 
 pub use http::service::Clock;
-pub use release::freshness::{DatasetState, freshness_of, freshness_of_task, summary_of_states};
+pub use release::freshness::{DatasetState, Freshness, freshness_of, freshness_of_task, summary_of_states};
 pub use router::Api;
 pub use routes::{DEFAULT_URL, asyncapi_document, openapi_document};
 pub use run::serve;

@@ -1,6 +1,7 @@
 //! What people have looked at and taken as it is, in a file that only grows. Of several words on the same thing the last one counts.
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Home, lines};
@@ -10,21 +11,26 @@ use pubdata_core::error::Result;
 pub const ACCEPTANCE_FORMAT_VERSION: u32 = 2;
 
 /// What a person has looked at and taken as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Acceptance {
+    /// Format of its line in `accepted.jsonl`.
+    #[schemars(extend("enum" = [1, ACCEPTANCE_FORMAT_VERSION]))]
     pub format_version: u32,
     /// A task, pipeline, source or dataset.
     pub id: String,
     #[serde(flatten)]
+    #[schemars(with = "AcceptedMembers")]
     pub what: Accepted,
-    /// The user's name.
+    /// Who accepted it.
     pub by: String,
-    /// RFC 3339 UTC.
+    /// When, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub at: String,
-    /// The last day on which it counts, `YYYY-MM-DD`.
+    /// The last day on which it counts, `YYYY-MM-DD`. Absent if it counts for one run, or until it is withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Date")]
     pub until: Option<String>,
-    /// Whether it takes back what was accepted before.
+    /// True if it takes back what was accepted before. Absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_withdrawn: bool,
 }
@@ -41,6 +47,21 @@ pub enum Accepted {
     Shrink,
     /// The source's server has this host key.
     HostKey { fingerprint: String },
+}
+
+/// The members of all kinds of [`Accepted`].
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct AcceptedMembers {
+    /// Kind of what is accepted. `rule`: what a rule says of it; `shrink`: a loss, as format 1 has it.
+    #[schemars(extend("enum" = ["layout", "rule", "shrink", "host_key"]))]
+    what: String,
+    /// The rule, such as `shrink` or `drift`. Absent if `what` is something else.
+    #[schemars(skip_serializing_if = "String::is_empty")]
+    rule: String,
+    /// Fingerprint of the server's key; empty if it is taken back. Absent if `what` is something else.
+    #[schemars(skip_serializing_if = "String::is_empty")]
+    fingerprint: String,
 }
 
 impl Accepted {

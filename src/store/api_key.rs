@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use jiff::{Timestamp, ToSpan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Plans;
@@ -16,7 +17,7 @@ use pubdata_core::printable::{is_unprintable, printable};
 pub(super) const KEY_PREFIX: &str = "pd_";
 
 /// What a key permits. One scope per product family, one for the stream, one for administration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     General,
@@ -60,34 +61,43 @@ impl fmt::Display for Scope {
 }
 
 /// What is kept of an API key: everything but its secret, of which only the SHA-256 digest is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiKey {
     /// Names the key in lists and logs; not a secret.
     pub id: String,
     /// Who holds it.
     pub name: String,
+    /// Digest of the key.
     pub sha256: Digest,
+    /// What it opens.
     pub scopes: Vec<Scope>,
+    /// How many requests it may send: `schemas/_plans.toml`.
     pub plan: String,
-    /// RFC 3339 UTC.
+    /// When it was made, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
-    /// RFC 3339 UTC; none for a key that does not expire.
+    /// When it expires, RFC 3339 UTC; null if it does not.
+    #[schemars(extend("format" = "date-time"))]
     pub expires_at: Option<String>,
-    /// RFC 3339 UTC; none while the key is valid.
+    /// When it was revoked, RFC 3339 UTC; null while it is valid.
+    #[schemars(extend("format" = "date-time"))]
     pub revoked_at: Option<String>,
-    /// When its holder last replaced the secret, RFC 3339 UTC.
+    /// When its holder last replaced the secret, RFC 3339 UTC; null if never.
     #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
     pub rotated_at: Option<String>,
-    /// The secret before that.
+    /// The secret before that; null if there is none, or it was ended at once.
     #[serde(default)]
     pub previous: Option<PreviousSecret>,
 }
 
 /// A secret that was replaced, and is accepted for a while beside the new one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviousSecret {
+    /// Its digest.
     pub sha256: Digest,
-    /// RFC 3339 UTC.
+    /// Until when it is accepted, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub valid_until: String,
 }
 
@@ -196,10 +206,9 @@ pub(super) fn new_secret(prefix: &str) -> Result<(String, Digest)> {
 }
 
 /// A new key together with its secret, which exists only here.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct CreatedKey {
     /// The secret to hand out.
     pub key: String,
-    #[serde(flatten)]
     pub entry: ApiKey,
 }

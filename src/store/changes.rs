@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Manifest, Part, TaskEntry};
@@ -9,8 +10,9 @@ use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot};
 
 /// Why a task's build is another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
+#[schemars(with = "CauseMembers")]
 pub enum Cause {
     /// The task is in the later release only.
     TaskAdded,
@@ -47,6 +49,33 @@ pub enum Cause {
     },
     /// It could be renewed again.
     BecameFresh,
+}
+
+/// The members of all kinds of [`Cause`].
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct CauseMembers {
+    /// What changed.
+    #[schemars(extend("enum" = [
+        "task_added", "task_removed", "source_changed", "declaration_changed", "contracts_changed", "code_changed", "sample_changed",
+        "layout_evidence_changed", "date_changed", "inputs_changed", "became_stale", "became_fresh"
+    ]))]
+    cause: String,
+    /// The source, for `source_changed`; absent otherwise.
+    #[schemars(skip_serializing_if = "String::is_empty")]
+    source_id: String,
+    /// The file's address, for `source_changed` and `date_changed`; absent otherwise.
+    #[schemars(skip_serializing_if = "String::is_empty")]
+    url: String,
+    /// What it was: a digest, a version or a date; null for a file that was not read. Absent if `cause` says all.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// What it is: a digest, a version or a date; null for a file that is no longer read. Absent if `cause` says all.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    /// Why it could not be renewed, for `became_stale`, null if no reason was kept; absent otherwise.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 /// A file as it was before and after; none on the side where it was not read.

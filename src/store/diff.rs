@@ -10,6 +10,7 @@ use arrow::row::{RowConverter, Rows, SortField};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::changes::{Cause, causes, paired_parts};
@@ -18,29 +19,35 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::ReleaseId;
 use pubdata_core::provenance::{POINTERS, SourcePointer};
 
-/// What is different between two releases, and why.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What is different between two releases, and why: `pubdata releases diff`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReleaseDiff {
+    /// The earlier release.
     pub from: ReleaseId,
+    /// The later release.
     pub to: ReleaseId,
     /// Why, by task; a task that is the same in both is left out.
     pub causes: BTreeMap<String, Vec<Cause>>,
     /// What, by dataset; all datasets of both releases, or those that were asked for.
     pub datasets: BTreeMap<String, DatasetDiff>,
-    /// By task, why causes of its records are not told apart. None where causes of records were not looked for.
+    /// By task, why causes of its records are not told apart (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub not_told_apart: Option<BTreeMap<String, String>>,
 }
 
 /// What happened to the records of a dataset.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DatasetDiff {
+    /// Records that only the later release has.
     pub added: u64,
+    /// Records that only the earlier release has.
     pub removed: u64,
     /// Records with another value in a column that both releases have.
     pub changed: u64,
     /// Records with the same values, taken from other bytes.
     pub provenance_only: u64,
+    /// Records that are the same.
     pub unchanged: u64,
     /// Columns that only the later release has, or has with another type.
     pub columns_added: BTreeSet<String>,
@@ -50,13 +57,14 @@ pub struct DatasetDiff {
     pub tasks: BTreeSet<String>,
     /// A few records of each kind: changed ones first, then added, then removed.
     pub examples: Vec<RecordDiff>,
-    /// How many records became others for which causes: each record counts once. None where causes of records were not looked for.
+    /// How many records changed for which causes: each record counts once (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<CausedChanges>")]
     pub why: Option<Vec<CausedChanges>>,
 }
 
 /// What of a record's build became another, and the record with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordCause {
     /// Its build is in the later release only.
@@ -71,27 +79,31 @@ pub enum RecordCause {
 }
 
 /// Why a record became another.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Causes {
     /// Each of them changed the record.
     pub causes: Vec<RecordCause>,
-    /// False: one of them did, or several; which, is not known.
+    /// False: one of the causes changed it, or several; which, is not known.
     pub is_told_apart: bool,
 }
 
 /// Records that became others for the same causes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CausedChanges {
     #[serde(flatten)]
     pub causes: Causes,
+    /// Records that only the later release has.
     pub added: u64,
+    /// Records that only the earlier release has.
     pub removed: u64,
+    /// Records with another value in a column that both releases have.
     pub changed: u64,
+    /// Records with the same values, taken from other bytes.
     pub provenance_only: u64,
 }
 
 /// Why an example became another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordWhy {
     #[serde(flatten)]
     pub causes: Causes,
@@ -100,19 +112,22 @@ pub struct RecordWhy {
 }
 
 /// One record that is not the same in both releases.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordDiff {
+    /// The record.
     pub record_id: String,
+    /// What happened to it.
     pub change: RecordChange,
     /// The columns that differ; of an added or removed record all that have a value.
     pub columns: Vec<ColumnChange>,
-    /// None where causes of records were not looked for.
+    /// Why the record became another (`--why`; absent without).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RecordWhy")]
     pub why: Option<RecordWhy>,
 }
 
 /// What happened to a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordChange {
     Changed,
@@ -120,11 +135,14 @@ pub enum RecordChange {
     Removed,
 }
 
-/// A column's values as text; none for null.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A column's values as text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ColumnChange {
+    /// The column.
     pub column: String,
+    /// Value in the earlier release; null without one.
     pub from: Option<String>,
+    /// Value in the later release; null without one.
     pub to: Option<String>,
 }
 

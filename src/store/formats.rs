@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 use object_store::path::Path;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::home::HOME_FORMAT_VERSION;
@@ -14,20 +15,24 @@ use super::{
 use pubdata_core::error::{IoExt, Result};
 
 /// A kind of file, with the formats that were found of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FormatReport {
+    /// What it is.
     pub name: &'static str,
-    /// Below the home, or below the place of the releases.
+    /// Below the home, or below the place of the releases; empty for the home itself.
     pub place: &'static str,
     /// The newest format that this program reads, which is the one it writes.
+    #[schemars(range(min = 1))]
     pub newest: u32,
-    /// Files, lines or builds by format; 0 is what cannot be read.
+    /// Files, lines or builds by format; `0` is what cannot be read.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub found: BTreeMap<u32, u64>,
+    /// What the program does with them.
     pub treatment: Treatment,
 }
 
 /// What this program does with files of the formats found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Treatment {
     /// There are none.

@@ -2,6 +2,7 @@
 //! their token, so that one change of the file uses up an invitation and adds its key.
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Plans;
@@ -16,35 +17,40 @@ const RETAINED: SignedDuration = SignedDuration::from_hours(30 * 24);
 const TOKEN_PREFIX: &str = "pi_";
 
 /// What is kept of an invitation: everything but its token, of which only the SHA-256 digest is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Invitation {
     /// Names the invitation in lists and logs; not a secret.
     pub id: String,
     /// Who will hold the key.
     pub name: String,
+    /// Digest of the token in the link.
     pub sha256: Digest,
+    /// What the key will open.
     pub scopes: Vec<Scope>,
+    /// How many requests the key may send: `schemas/_plans.toml`.
     pub plan: String,
-    /// RFC 3339 UTC.
+    /// When it was made, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub created_at: String,
-    /// RFC 3339 UTC.
+    /// Until when it can be used, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub expires_at: String,
-    /// Days after which the key expires, from when it is made; none for a key that does not expire.
+    /// Days until the key expires, from when it is made; null if it does not.
     pub key_expires_in_days: Option<u16>,
-    /// When it was used, RFC 3339 UTC.
+    /// When the key was made, RFC 3339 UTC; null while it was not.
+    #[schemars(extend("format" = "date-time"))]
     pub used_at: Option<String>,
-    /// The key that was made with it.
+    /// The key that was made; null while there is none.
     pub key_id: Option<String>,
-    /// When it was revoked, RFC 3339 UTC.
+    /// When it was revoked, RFC 3339 UTC; null if it was not.
+    #[schemars(extend("format" = "date-time"))]
     pub revoked_at: Option<String>,
 }
 
 /// A new invitation together with its token, which exists only here.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct CreatedInvitation {
-    #[serde(skip)]
     pub token: String,
-    #[serde(flatten)]
     pub entry: Invitation,
 }
 

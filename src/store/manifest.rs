@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufWriter;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Unrenewed, WordCounts};
@@ -28,9 +29,12 @@ const HASHED_AT_A_TIME: usize = 16 << 10;
 ///
 /// The release id is the hash of everything here that the build decides; times, run ids and the dates a publisher's server reports are
 /// kept but not hashed, so that equal inputs make equal releases.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
+    /// Version of this file.
+    #[schemars(extend("enum" = [MANIFEST_FORMAT_VERSION]))]
     pub format_version: u32,
+    /// The release: the hash of what its builds decide.
     pub release_id: ReleaseId,
     /// Version of the program that built it.
     pub pubdata_version: String,
@@ -41,68 +45,79 @@ pub struct Manifest {
     /// Datasets by id.
     pub datasets: BTreeMap<String, DatasetEntry>,
     /// The files below `declarations/`, by digest: the declarations and contracts that its builds were made with. A build names its own by their hashes;
-    /// not hashed beyond that, and empty in releases of earlier versions.
+    /// not hashed beyond that, and absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declarations: BTreeSet<Digest>,
-    /// The files that say of the parts what other engines ask, by path below the release. Made from the rest and not hashed; empty in releases of earlier
-    /// versions.
+    /// Digests of the files that other engines read, by path below the release: Delta logs and the Data Package. Made from the rest and not hashed; absent
+    /// in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub companions: BTreeMap<String, Digest>,
-    /// RFC 3339 UTC; not hashed.
+    /// When it was published, RFC 3339 UTC; not hashed.
+    #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
     /// The run that published it; not hashed.
     pub run_id: String,
 }
 
 /// One build: a pipeline for one partition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskEntry {
+    /// The pipeline.
     pub pipeline_id: String,
     /// URL variable and value of the partition; empty when the pipeline has none.
     pub partition: BTreeMap<String, String>,
     /// Hash of snapshots, declaration, contracts and code version.
     pub input_hash: Digest,
-    /// What of the input hash the pipeline's declaration is.
+    /// What of the input hash the pipeline's declaration is; a file of that name is in `declarations/`.
     pub declaration_hash: Digest,
-    /// What of the input hash the contracts are.
+    /// What of the input hash the contracts are; a file of that name is in `declarations/`.
     pub contracts_hash: Digest,
-    /// What of the input hash the program is.
+    /// What of the input hash the program is: its version, and that of the builder.
     pub code_version: String,
-    /// Whether it was built from a mirror of samples; releases of earlier versions say it of all their builds together.
+    /// Whether it was built from a mirror of samples; absent in releases of earlier versions, which say it of all their builds together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
     pub is_sample: Option<bool>,
+    /// The files it was made from.
     pub inputs: Vec<Snapshot>,
-    /// Whether the last try to renew it failed and this is the last good build. Releases keep it only where programs of before wrote them; what
-    /// stands beside them is marked by who reads ([`Manifest::mark`]).
+    /// Whether it was the last good build already when the release was made; only releases of earlier versions keep it. What could not be renewed since
+    /// stands beside the release, and the manifest is marked with it when it is read.
     pub is_stale: bool,
-    /// Why it is stale; not hashed.
+    /// Why it is stale; null if it is not. Not hashed.
     pub stale_reason: Option<String>,
+    /// Who publishes its sources.
     pub publisher: String,
+    /// The terms of use, as the publisher words them.
     pub licence: String,
+    /// The page that describes the list.
     pub homepage: String,
+    /// How often the publisher renews it, in days.
+    #[schemars(range(min = 0))]
     pub cadence_days: i64,
-    /// What the layout of its sources is known from; releases of earlier versions do not say.
+    /// What the layout of its sources is known from; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LayoutEvidence")]
     pub layout_evidence: Option<LayoutEvidence>,
-    /// By source, what its layout is known from; releases of earlier versions do not say.
+    /// By source, what its layout is known from; absent in releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// FIPS codes of the areas whose records these are; empty where they are of none, and in releases of earlier versions.
+    /// FIPS codes of the areas whose records these are; absent if they are of none, and in releases of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<String>,
-    /// By dataset, the coded columns of which more texts have no known meaning than its declaration allows without a mark.
+    /// By dataset, the coded columns of which more texts have no known meaning than its declaration allows without a mark; absent if there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub meaning_lost: BTreeMap<String, Vec<String>>,
-    /// What became of the rows of its own sources, by source; empty where a source is not read row by row.
+    /// What became of the rows of its own sources, by source; absent if no source is read row by row.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
-    /// What needs attention about its sources; not hashed.
+    /// What needed attention about its sources when it was built; absent if nothing did. Not hashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<SourceFinding>,
-    /// By source, the day from which it is late unless a newer edition has come; not hashed, and none of samples.
+    /// By source, the day from which it is late unless a newer edition has come; absent for samples, and if nobody knows. Not hashed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub due: BTreeMap<String, Date>,
-    /// RFC 3339 UTC; not hashed.
+    /// When it was made, RFC 3339 UTC; not hashed.
+    #[schemars(extend("format" = "date-time"))]
     pub built_at: String,
 }
 
@@ -135,10 +150,11 @@ impl TaskEntry {
 }
 
 /// One dataset of a release.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DatasetEntry {
+    /// Semantic version of its contract.
     pub schema_version: String,
-    /// Sorted by path.
+    /// Its files, sorted by path.
     pub parts: Vec<Part>,
 }
 
@@ -156,7 +172,7 @@ impl DatasetEntry {
 }
 
 /// One Parquet file of a release.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Below the release folder: `geo.zcta_metric/2023.parquet`.
     pub path: String,
@@ -164,14 +180,20 @@ pub struct Part {
     pub task_id: String,
     /// Contract column and value of each key of the partition.
     pub partition: BTreeMap<String, String>,
+    /// Number of rows.
     pub rows: u64,
+    /// Size in bytes.
     pub size_bytes: u64,
+    /// Digest of the file.
     pub sha256: Digest,
-    /// Record ids of the first and last row; none in an empty part.
+    /// Record ids of the first and the last row; null for a part without rows.
+    #[schemars(with = "Option<Vec<String>>")]
     pub key_range: Option<(String, String)>,
-    /// Of everything in the sources that decides the part's rows, where parts are built one by one: an equal one means an equal part.
+    /// Hash of everything in the sources that decides the part's rows; absent if parts are not built one by one. An equal one means an equal part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Digest")]
     pub fingerprint: Option<Digest>,
+    /// What validation said about its rows.
     pub report: PartReport,
 }
 
@@ -208,7 +230,7 @@ pub const OF_DATASET: &str = "dataset_id";
 pub const BUCKET: &str = "bucket";
 
 /// What validation said about the rows of a part.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartReport {
     /// Quarantined records by rule.
     pub quarantined: BTreeMap<String, u64>,
@@ -216,11 +238,12 @@ pub struct PartReport {
     pub warnings: BTreeMap<String, u64>,
     /// Findings about totals that did not block (ceilings).
     pub notes: Vec<String>,
-    /// Columns without a value in any row, where the part has rows; parts of earlier versions do not say.
+    /// Columns without a value in any row; absent if the part has no rows, and in releases of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
     pub empty_columns: Option<Vec<String>>,
-    /// By coded column, how many records have a text of the publisher and how many of the texts have no known meaning; parts of earlier versions do not
-    /// say.
+    /// By coded column, how many records have a text of the publisher and how many of the texts have no known meaning; absent if there are none, and in
+    /// releases of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, WordCounts>,
 }

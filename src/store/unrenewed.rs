@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use object_store::path::Path;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Releases;
@@ -22,10 +23,12 @@ pub struct Unrenewed {
 }
 
 /// Why a build is still the last good one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRenewed {
+    /// Why, for people.
     pub reason: String,
-    /// End of the first run that could not renew it, RFC 3339 UTC.
+    /// End of the first run that could not renew it, RFC 3339 UTC; null if the ledger does not say.
+    #[schemars(extend("format" = "date-time"))]
     pub since: Option<String>,
 }
 

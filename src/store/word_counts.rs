@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use pubdata_core::contract::Contract;
@@ -11,7 +12,7 @@ use pubdata_core::contract::Contract;
 const MOST_WORDS: usize = 100;
 
 /// What is known of the texts that a coded column is read from. Members are in the order of their names, as what is hashed is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WordCounts {
     /// The commonest texts without a known meaning, with their records.
     pub commonest: BTreeMap<String, u64>,

@@ -153,7 +153,7 @@ const CRATES: &[(&str, &str)] = &[
     ("russh", "fetch"),
     ("russh-sftp", "fetch"),
     ("rust-embed", "declared serve"),
-    ("schemars", "serve"),
+    ("schemars", "cli contract declared error follow ids issue monitor pipeline provenance publish receipts run serve store witness"),
     ("serde_path_to_error", "datasets"),
     ("sha2", "ids"),
     ("strsim", "pipeline serve"),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use pubdata_core::error::{Error, Result, ResultExt};
@@ -15,26 +16,31 @@ const GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
 pub(super) const PLACED_GRACE: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
 
 /// One line of a list of releases.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReleaseSummary {
+    /// The release.
     pub release_id: ReleaseId,
-    /// RFC 3339 UTC; none, as all that only the manifest says, where that cannot be read.
+    /// When it was published, RFC 3339 UTC; null, as all that only the manifest says, if `damage` is not null.
+    #[schemars(extend("format" = "date-time"))]
     pub published_at: Option<String>,
+    /// The run that published it; null if `damage` is not null.
     pub run_id: Option<String>,
+    /// Whether a build was made from samples; null if `damage` is not null.
     pub is_sample: Option<bool>,
     /// Channels that point at it now.
     pub channels: Vec<String>,
-    /// Rows by dataset.
+    /// Rows by dataset; empty if `damage` is not null.
     pub rows: BTreeMap<String, u64>,
+    /// Size of its parts in bytes; null if `damage` is not null.
     pub size_bytes: Option<u64>,
     /// Tasks that a channel which points at it could not renew when it last tried.
     pub stale_tasks: BTreeSet<String>,
-    /// Why the manifest cannot be read.
+    /// Why the manifest cannot be read; null if it can.
     pub damage: Option<String>,
 }
 
 /// What pruning deleted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub releases: Vec<ReleaseId>,
     /// Begun and never finished.

@@ -2,26 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Words;
 
 /// The contract of one served table.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 pub struct Contract {
     /// `{family}.{table}`, equal to the file's place under `schemas/`.
     pub dataset_id: String,
     /// Semantic version, `schema_version` in provenance.
+    #[schemars(extend("pattern" = "^[0-9]+[.][0-9]+[.][0-9]+$"))]
     pub version: String,
+    /// Name for people.
     pub title: String,
     /// One sentence: "One row per …".
     pub grain: String,
+    /// Columns that identify a row.
     pub primary_key: Vec<String>,
+    /// Columns by which rows are sorted.
     pub sort_by: Vec<String>,
     /// Columns whose values name the folders of a release.
     pub partition_by: Vec<String>,
-    /// Kind of area, for datasets with one row per area.
+    /// Kind of area, for datasets with one row per area; null for others.
     pub geography_type: Option<String>,
     /// API paths answered from this table.
     pub serves: Vec<String>,
@@ -31,10 +36,12 @@ pub struct Contract {
     /// zeros and `{accession_compact}` for its accession number without dashes. Filled in when served, never stored: they decide no row.
     #[serde(skip)]
     pub links: BTreeMap<String, String>,
+    /// Columns in the order of the files.
     pub columns: Vec<Column>,
     /// What is known of values beyond themselves, in the order in which they are shown. Told when served, never stored: it decides no row.
     #[serde(skip)]
     pub values: Vec<ValueNotes>,
+    /// Rules between columns and rows.
     pub invariants: Vec<Invariant>,
 }
 
@@ -85,18 +92,23 @@ impl Contract {
 }
 
 /// A column of a contract, with its type resolved.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 pub struct Column {
+    /// Name of the column.
     pub name: String,
     /// Name of the semantic type in `_types.toml`.
     pub type_name: String,
+    /// The semantic type.
     #[serde(rename = "type")]
     pub column_type: ColumnType,
+    /// Whether it may have no value.
     pub nullable: bool,
+    /// What it says, with its unit.
     pub description: String,
-    /// The column with the publisher's own text that this one is a value of: the records that have one and no known value are counted
-    /// ([`UNKNOWN_VALUES`]).
+    /// The column with the publisher's own text that this one is a value of; absent for other columns. The records that have one and no known value are
+    /// counted under `unknown_values`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub coded_from: Option<String>,
     /// How its values come from the source, where the source states something like them that they are not. It is told, never stored: it decides no row.
     #[serde(default, skip_serializing)]
@@ -120,32 +132,38 @@ impl Column {
 }
 
 /// A semantic type: physical representation and the values it admits.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnType {
+    /// How a value is stored.
     pub physical: Physical,
+    /// What a value means.
     pub description: String,
-    /// Total digits of a decimal.
+    /// Total digits of a decimal; 0 for other types.
     #[serde(default)]
     pub precision: u8,
-    /// Digits after the point of a decimal.
+    /// Digits after the point of a decimal; 0 for other types.
     #[serde(default)]
+    #[schemars(range(min = 0))]
     pub scale: i8,
     /// Whether a decimal is printed without trailing zeros.
     #[serde(default)]
     pub trim: bool,
-    /// Exact number of digits of a code.
+    /// Exact number of digits of a code; null if it is no code.
     pub digits: Option<usize>,
     /// The values allowed; all when empty.
     #[serde(default)]
     pub values: Vec<String>,
+    /// Least value; null without one.
     pub min: Option<f64>,
+    /// Greatest value; null without one.
     pub max: Option<f64>,
     /// What a number counts or is measured in, in words; none of what has no unit. It is told, never stored: it decides no row.
     #[serde(default, skip_serializing)]
     pub unit: Option<String>,
-    /// Words of the trade for its values, from `schemas/_vocabulary_*.toml`.
+    /// Words of the trade, normalised, with the value that each means (`schemas/_vocabulary_*.toml`); absent without any.
     #[serde(default, skip_serializing_if = "Words::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub words: Words,
 }
 
@@ -210,8 +228,9 @@ fn power_of_ten(exponent: usize) -> i128 {
 /// How a column is stored. In frames between normalise and publish: `Decimal` is an `Int64` of unscaled units, or the number's text when
 /// it has more than 18 digits; `Date` an ISO string or a polars date; `StringList` one string joined with [`LIST_SEPARATOR`]; `Pointers`
 /// the list that `provenance` describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(description = "How a column is stored.")]
 pub enum Physical {
     String,
     Int32,
@@ -225,39 +244,51 @@ pub enum Physical {
 }
 
 /// A rule over the rows of a table.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invariant {
     /// Name of the rule in reports and quarantine.
     pub code: String,
+    /// Form of the rule.
     pub rule: Rule,
+    /// Columns the rule is about.
     pub columns: Vec<String>,
-    /// Rows the rule is about; all when absent.
+    /// Rows the rule is about; null if it is about all.
     #[serde(rename = "where")]
     pub condition: Option<Condition>,
+    /// Columns that make the groups of `sum_within`.
     #[serde(default)]
     pub group_by: Vec<String>,
+    /// Least value; null without one.
     pub min: Option<f64>,
+    /// Greatest value; null without one.
     pub max: Option<f64>,
+    /// What the values of a group add up to; null for other forms.
     pub total: Option<f64>,
+    /// How far from `total` they may be; null for other forms.
     pub tolerance: Option<f64>,
+    /// What breaking the rule does to the record.
     #[serde(default)]
     pub severity: Severity,
+    /// What the rule says, and why.
     pub description: String,
 }
 
 /// Rows whose `column` has the value, or one of the values.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Condition {
+    /// The column.
     pub column: String,
+    /// The value; null if `in` lists several.
     pub equals: Option<String>,
+    /// The values; empty if `equals` is the only one.
     #[serde(rename = "in", default)]
     pub any_of: Vec<String>,
 }
 
 /// The forms an invariant can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Exactly one of the columns has a value.
@@ -277,7 +308,7 @@ pub enum Rule {
 }
 
 /// What breaking an invariant does to the record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Published with the rule's code among its warnings.

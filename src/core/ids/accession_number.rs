@@ -3,12 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
+
 use super::ParseIdError;
 
 /// The number of a filing: `0000320193-20-000096`. The first ten digits are the filer agent's, not the company's.
 ///
 /// Kept as its 18 digits, so that the order of the numbers is the order of the texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(inline, with = "String", extend("pattern" = "^[0-9]{10}-[0-9]{2}-[0-9]{6}$"))]
 pub struct AccessionNumber(u64);
 
 impl AccessionNumber {

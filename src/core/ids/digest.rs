@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::Digest as _;
@@ -19,7 +20,8 @@ const TEXT_BYTES: usize = BLAKE3_PREFIX.len() + 64;
 const BLAKE3_PREFIX: &str = "blake3:";
 
 /// A digest of 32 bytes, written as 64 lower-case hexadecimal digits; where it is by BLAKE3, `blake3:` stands before them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[schemars(inline, with = "String", extend("pattern" = "^[0-9a-f]{64}$"))]
 pub struct Digest {
     algorithm: Algorithm,
     bytes: [u8; 32],

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, ParseIdError};
 
 /// Names one immutable release: `r` and the first 20 hexadecimal digits of the manifest's hash (timestamps left out).
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
+#[schemars(inline, with = "String", extend("pattern" = "^r[0-9a-f]{20}$"))]
 pub struct ReleaseId(String);
 
 impl ReleaseId {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Drift, Listing, SftpLogin, WordLimits};
@@ -78,15 +79,18 @@ impl Cadence {
 }
 
 /// What the layout of a source is known from.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
+    /// Kind of what showed it.
     pub kind: EvidenceKind,
     /// Month of the newest file or page that showed it: `2026-02`.
+    #[schemars(extend("pattern" = "^[0-9]{4}-[0-9]{2}$"))]
     pub seen: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+/// Kind of what showed the layout of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceKind {
     /// A file of the publisher, in the layout that is declared.
@@ -98,7 +102,7 @@ pub enum EvidenceKind {
 }
 
 /// What the layout of all that a pipeline's build needs is known from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LayoutEvidence {
     /// From files or records of the publisher.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Digest;
@@ -14,13 +15,14 @@ use crate::ids::Digest;
 pub const POINTERS: &str = "source_pointers";
 
 /// A range of bytes of a snapshot, or of a member of an archive snapshot after decompression.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct SourcePointer {
+    /// The source.
     pub source_id: String,
     /// Digest of the snapshot; of the member, where an archive's members are carried over from release to release one by one: what did not
     /// change then has the same pointers whichever archive it came in.
     pub snapshot: Digest,
-    /// Archive member, when the snapshot is an archive.
+    /// Archive member; null if the snapshot is no archive.
     pub member: Option<String>,
     /// First byte, counted from 0 in the (decompressed) member or file.
     pub offset: u64,
@@ -29,30 +31,40 @@ pub struct SourcePointer {
 }
 
 /// A publisher's file as fetched: identity, origin and dates. Equal bytes have equal digests, whatever the dates say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Snapshot {
+    /// The source.
     pub source_id: String,
     /// The values of the URL template's variables, such as `vintage=2023`, sorted by name.
     pub keys: BTreeMap<String, String>,
     /// The publisher's URL, without secrets.
     pub url: String,
+    /// Digest of the bytes.
     pub sha256: Digest,
+    /// Size in bytes.
     pub size_bytes: u64,
     /// The publisher's own label for these bytes ("2019-2023", "2025").
     pub source_version: String,
     /// The publisher's own date of these bytes (Last-Modified, or the file's time on a mirror), `YYYY-MM-DD`.
+    #[schemars(extend("format" = "date"))]
     pub source_date: String,
+    /// The server's ETag; null if it gave none.
     pub etag: Option<String>,
+    /// The server's Last-Modified, as it wrote it; null if it gave none.
     pub last_modified: Option<String>,
     /// When the bytes were first fetched, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub fetched_at: String,
-    /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Empty when the URL itself did.
+    /// The places that the publisher's server sent on to, in order, without queries; the last gave the bytes. Absent if the URL itself did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirected_through: Vec<String>,
+    /// A person gave the file to the program. Absent if the program fetched it.
     #[serde(default, skip_serializing_if = "Obtained::is_by_program")]
+    #[schemars(with = "String", extend("enum" = ["by hand"]))]
     pub obtained: Obtained,
-    /// Name of the mirror that the bytes came from; none where they came from the publisher or a person. Like the date of the fetch, it decides no build.
+    /// Name of the mirror that the bytes came from; absent if they came from the publisher or a person. Like the date of the fetch, it decides no build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub mirror: Option<String>,
 }
 
@@ -82,7 +94,7 @@ pub fn is_future_date(stated: Date, read_on: Date) -> bool {
 }
 
 /// Who asked the publisher for a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Obtained {
     #[default]
     #[serde(rename = "by program")]
@@ -108,7 +120,7 @@ impl Obtained {
 }
 
 /// What became of the rows that a build read from one of its sources. The counts add up to `read`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRows {
     /// Rows of the files, less those the declaration ignores.
     pub read: u64,
@@ -118,7 +130,7 @@ pub struct SourceRows {
     pub merged: u64,
     /// Rows of which nothing is published because they break a rule.
     pub quarantined: u64,
-    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`, `unused`.
+    /// Rows of which nothing is published for another reason, by reason: `replaced`, `repeated`, `unused` or the code of a warning.
     pub left_out: BTreeMap<String, u64>,
 }
 

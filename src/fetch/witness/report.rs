@@ -2,37 +2,46 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use pubdata_core::ids::{Digest, ReleaseId};
 use pubdata_core::printable::printable;
 
 /// Letters of a text of the server's that are shown.
 const MOST_LETTERS: usize = 600;
 
-/// What came of looking at a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Whether a server of others shows what was signed: `pubdata verify --url`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WitnessReport {
+    /// Its address.
     pub server: String,
+    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`: nothing is wrong, and the server did not give all that
+    /// proves it.
     pub outcome: Outcome,
-    /// None where it could not be asked for.
+    /// The release that it answers from; null if only the log was looked at.
+    #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// None where the log could not be read.
+    /// Its log; null if there is none, or it is not signed or not of one piece.
     pub log: Option<LogReport>,
+    /// Random seed: with it (`--seed`) the same records are drawn from the same release.
     pub seed: u32,
-    /// Ids beside the drawn ones of which it was proven that the release has them not.
+    /// Ids beside the drawn ones that were proven not to be in the release.
     pub absent: usize,
+    /// The records that were drawn.
     pub records: Vec<RecordReport>,
+    /// The publishers' files that the drawn records come from, as the server says; empty if none are compared.
     pub files: Vec<FileReport>,
-    /// What does not hold.
+    /// What does not hold; empty when all is well.
     pub problems: Vec<String>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// Where the evidence against a log is kept.
+    /// Files in the home with what shows that a log is not the one that was seen.
     pub evidence: Vec<PathBuf>,
 }
 
 /// What came of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Match,
@@ -42,21 +51,27 @@ pub enum Outcome {
 }
 
 /// A log that was read whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LogReport {
+    /// Name of the log.
     pub name: String,
     /// Releases in it.
     pub size: u64,
+    /// Root over them.
+    #[schemars(with = "Digest")]
     pub root: String,
+    /// What it was verified with.
     pub key: String,
+    /// Why that key is believed.
     pub key_from: KeyFrom,
-    /// Releases in it when it was last seen, and when that was.
+    /// Releases in it when it was last seen; null if it never was.
     pub seen_size: Option<u64>,
+    /// When that was; null if it never was.
     pub seen_at: Option<String>,
 }
 
 /// Why a key is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyFrom {
     /// A person named it.
@@ -68,26 +83,32 @@ pub enum KeyFrom {
 }
 
 /// A record that was drawn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordReport {
+    /// The record.
     pub record_id: String,
+    /// What came of it. `match`: its receipt holds, and the server's answer is as it was sealed.
     pub outcome: Outcome,
 }
 
 /// A publisher's file that drawn records come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileReport {
+    /// The source.
     pub source_id: String,
+    /// The file's address.
     pub url: String,
-    /// As the server says.
+    /// Its digest, as the server says.
+    #[schemars(with = "Digest")]
     pub sha256: String,
+    /// What the publisher has there.
     pub outcome: FileOutcome,
-    /// None where the outcome says it all.
+    /// More about it; null if the outcome says it all.
     pub detail: Option<String>,
 }
 
 /// What the publisher has where the server's file was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOutcome {
     Match,

@@ -24,13 +24,22 @@ pub(crate) struct Published {
     words: BTreeSet<String>,
     /// Its latitude and longitude.
     coordinates: Vec<f64>,
+    /// The publisher's columns that its margin of error is made of.
+    margin_columns: Vec<String>,
 }
 
 impl Published {
     pub(crate) fn of(columns: &Map<String, Value>) -> Self {
         let composed = COMPOSED.iter().filter_map(|name| columns.get(*name)?.as_str());
         let coordinates = ["lat", "lon"].iter().filter_map(|name| columns.get(*name)?.as_f64()).collect();
-        let mut published = Self { values: BTreeSet::new(), street_lines: BTreeSet::new(), words: composed.flat_map(words).collect(), coordinates };
+        let margins = columns.get("moe_variable").and_then(Value::as_str).into_iter().flat_map(|names| names.split(','));
+        let mut published = Self {
+            values: BTreeSet::new(),
+            street_lines: BTreeSet::new(),
+            words: composed.flat_map(words).collect(),
+            coordinates,
+            margin_columns: margins.map(str::to_owned).collect(),
+        };
         columns.values().for_each(|value| published.add(value));
         published
     }
@@ -62,6 +71,11 @@ impl Published {
     /// Whether a text is published as it stands.
     pub(crate) fn has(&self, text: &str) -> bool {
         self.values.contains(&comparable(text))
+    }
+
+    /// Whether the record names a column of the publisher as one that it is made of.
+    pub(super) fn names(&self, column: &str) -> bool {
+        self.has(column) || self.margin_columns.iter().any(|name| name == column)
     }
 
     /// Whether all that a cell says is published. Its name is what the declaration reads it as: a word of a declared list is published as what the list

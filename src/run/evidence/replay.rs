@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ use pubdata_core::provenance::SourcePointer;
 use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
 
 /// What came of making a record or a release again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replay {
     /// It is as it was published.

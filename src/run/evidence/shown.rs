@@ -261,7 +261,7 @@ impl Looked<'_> {
     fn cell(&self, plan: Option<&ColumnPlan>, cell: &RecordCell) -> ShownCell {
         let read_as = plan.and_then(|plan| plan.name_of(&cell.column)).map(str::to_owned);
         // Some builds read more columns than are mapped, and their records name them.
-        let is_used = plan.is_none() || read_as.is_some() || self.published.has(&cell.column);
+        let is_used = plan.is_none() || read_as.is_some() || self.published.names(&cell.column);
         let (offset, length) = (self.pointer.offset + cell.bytes.start as u64, cell.bytes.len() as u64);
         let column = Some(cell.column.clone()).filter(|column| !column.is_empty());
         ShownCell { column, read_as, is_used, is_withheld: false, text: None, offset, length, start: None, end: None }

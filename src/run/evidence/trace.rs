@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,27 +20,38 @@ use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapsh
 /// Missing snapshots that a reason names.
 const MOST_MISSING: usize = 5;
 
-/// The chain from a published record to the publisher's bytes, and what comes of making the record again from them.
-#[derive(Debug, Serialize)]
+/// The chain from a published record to the publisher's bytes, and what comes of making the record again from them: `pubdata trace RECORD_ID`.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TraceReport {
+    /// The record.
     pub record_id: String,
+    /// Its dataset.
     pub dataset_id: String,
+    /// The release.
     pub release_id: ReleaseId,
+    /// When the release was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
+    /// The run that published it.
     pub run_id: String,
+    /// The file that holds it.
     pub part: Part,
+    /// The build that made it.
     pub task_id: String,
     /// Columns of the published record.
+    #[schemars(extend("additionalProperties" = {"type": ["string", "number", "boolean", "array", "null"], "items": {"type": "string"}}))]
     pub record: Map<String, Value>,
     /// Where the publisher shows what the record is about, by name of the link.
     pub links: BTreeMap<String, String>,
-    /// How columns that the source does not state come from it.
+    /// How columns that the source does not state come from it, by column.
     pub derivations: BTreeMap<String, String>,
+    /// The bytes that it was made from.
     pub sources: Vec<TracedSource>,
     /// Whether every snapshot still has its digest and the record comes out the same.
     pub is_match: bool,
+    /// What came of making it again.
     pub replay: Replay,
-    /// Why nothing can be said of the release: this program is not the one that made it, or a snapshot is neither in the home nor in the store.
+    /// Why it cannot be made again, and which version can or which snapshots are missing; null otherwise.
     pub not_possible: Option<String>,
     /// What is not as published: damaged snapshots, and columns that come out otherwise.
     pub differences: Vec<String>,
@@ -48,19 +60,24 @@ pub struct TraceReport {
 }
 
 /// A range of a snapshot that the record was made from.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TracedSource {
     #[serde(flatten)]
     pub pointer: SourcePointer,
+    /// The publisher's address.
     pub url: String,
+    /// The publisher's label of the file.
     pub source_version: String,
+    /// The publisher's date of the file, `YYYY-MM-DD`.
+    #[schemars(extend("format" = "date"))]
     pub source_date: String,
+    /// Who asked the publisher for it.
     pub obtained: Obtained,
-    /// Name of the mirror that it came from; none where it came from the publisher or a person.
+    /// Name of the mirror that it came from; null if it came from the publisher or a person.
     pub mirror: Option<String>,
     /// Where the snapshot is: on disk, or in the store where the home lacks it.
     pub path: String,
-    /// The bytes, as text; none when they cannot be read.
+    /// The bytes, as text; null if they cannot be read.
     pub text: Option<String>,
 }
 
@@ -262,10 +279,12 @@ fn links(contract: &Contract, record: &Map<String, Value>) -> BTreeMap<String, S
     contract.links.iter().filter_map(|(name, template)| Some((name.clone(), fill(template)?))).collect()
 }
 
-/// The records that one filing fed.
-#[derive(Debug, Serialize)]
+/// The records that one filing fed: `pubdata trace ACCESSION_NUMBER`.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct AccessionReport {
+    /// The filing.
     pub accession_number: AccessionNumber,
+    /// The release.
     pub release_id: ReleaseId,
     /// Record ids by dataset and by the column that names the filing, in the order of the parts.
     pub records: BTreeMap<String, BTreeMap<String, Vec<String>>>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::at_hand::{AtHand, Found, Need, find};
@@ -18,32 +19,36 @@ use pubdata_core::ids::ReleaseId;
 use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyReport {
+    /// The release.
     pub release_id: ReleaseId,
+    /// Parts that were hashed.
     pub parts: usize,
     /// Snapshots that were hashed.
     pub snapshots: usize,
-    /// Texts of declarations and contracts that the release keeps.
+    /// Texts of declarations and contracts that were hashed; 0 for a release of an earlier version.
     pub declarations: usize,
     /// What of the release is missing, and what of it or of its snapshots is changed; empty when all is well.
     pub problems: Vec<String>,
     /// Snapshots that are neither in the home nor in the store: of their bytes nothing can be said.
     pub missing: Vec<String>,
-    /// Snapshots in the place of which something stands that is no file.
+    /// Snapshots in the place of which something stands that is no file, such as a named pipe.
     pub unreadable: Vec<String>,
 }
 
 /// Whether building again from the snapshots gives the same release.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RebuildReport {
+    /// The release.
     pub release_id: ReleaseId,
-    /// The id that was reached; none when nothing could be built.
+    /// The id that was reached; null if nothing could be built.
     pub rebuilt_id: Option<ReleaseId>,
+    /// The verdict.
     pub replay: Replay,
     /// What came out otherwise though the same code made it from the same.
     pub differences: Vec<String>,
-    /// By task, why nothing can be said of the release: this program is not the one that made it, or snapshots are neither in the home nor in the store.
+    /// By task, why it cannot be made again, and which version can or which snapshots are missing.
     pub not_possible: BTreeMap<String, String>,
     /// By task, what the reader should know.
     pub notes: BTreeMap<String, Vec<String>>,

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use follower::Follower;
@@ -36,14 +37,17 @@ pub struct FollowSettings {
 }
 
 /// What became of asking one feed, or one day's index.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PollReport {
+    /// The feed that was asked.
     pub feed: Feed,
-    /// The day of an index, `YYYY-MM-DD`.
+    /// The day of an index, `YYYY-MM-DD`; null for a feed.
+    #[schemars(extend("format" = "date"))]
     pub day: Option<String>,
-    /// `read`, `unchanged`, `absent` or `failed`.
+    /// What came of it.
+    #[schemars(extend("enum" = ["read", "unchanged", "absent", "failed"]))]
     pub outcome: &'static str,
-    /// Why, when it failed or is not all that was wanted.
+    /// Why it failed, or is not all that was wanted; null otherwise.
     pub detail: Option<String>,
     /// Entries or rows that were read.
     pub entries: usize,
@@ -57,11 +61,12 @@ pub struct PollReport {
     pub findings: usize,
 }
 
-/// What one round over all feeds did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What one round over all feeds did: `pubdata follow --once`; without `--once` nothing is printed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FollowReport {
+    /// Every feed and index that was asked.
     pub polls: Vec<PollReport>,
-    /// Number of the log's last event.
+    /// Number of the log's last event; 0 if it has none.
     pub last_seq: u64,
 }
 

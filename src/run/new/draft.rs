@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::guess::Guesses;
@@ -12,10 +13,11 @@ use crate::toml_text::quoted;
 use pubdata_core::pipeline::EvidenceKind;
 
 /// Something that only a person can say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Decision {
     /// Key of the declaration, such as `source.columns.issued_date` or `settings.status`.
     pub key: String,
+    /// What is to be decided.
     pub text: String,
 }
 

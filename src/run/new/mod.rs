@@ -22,6 +22,7 @@ mod vocabulary;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use draft::Decision;
@@ -76,35 +77,44 @@ pub struct NewSettings {
 }
 
 /// A column that was guessed, for people and machines.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GuessedColumn {
+    /// Our name.
     pub ours: String,
     /// As the publisher writes it.
     pub published: String,
+    /// Why.
     pub reason: String,
 }
 
-/// What was found and written.
-#[derive(Debug, Clone, Serialize)]
+/// What was found in a list's file and written: `pubdata new`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NewReport {
+    /// The pipeline that was declared.
     pub pipeline_id: String,
     /// Folder for --declarations.
     pub folder: PathBuf,
-    /// Files that were written, below the folder.
+    /// Files that were written, below the folder; the declaration first.
     pub files: Vec<String>,
     /// Whether the folder was made, with all declarations that are built in.
     pub is_new_folder: bool,
     /// A mirror of the fixture's rows.
     pub fixture: PathBuf,
+    /// Records that were looked at.
     pub records: u64,
     /// Whether all records of the file were seen.
     pub is_whole: bool,
+    /// What the layout is known from.
     pub evidence: EvidenceKind,
+    /// Columns that were guessed or given.
     pub columns: Vec<GuessedColumn>,
-    /// Columns that are not read.
+    /// Number of columns that are not read.
     pub ignored: usize,
+    /// The publisher's words in coded columns.
     pub words: Vec<GuessedWord>,
+    /// What a person must decide.
     pub decisions: Vec<Decision>,
+    /// What a run would make of these records.
     pub trial: Trial,
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::place::Place;
 use crate::building::declaration_faults::declaration_faults;
 use crate::observer::SharedObserver;
-use crate::probe::{ProbeSettings, ProbedTask, probe};
+use crate::probe::{End, ProbeSettings, ProbedTask, probe};
 use crate::settings::Chosen;
 use pubdata_core::declared::DeclarationFiles;
 use pubdata_core::error::{Error, Result};
@@ -17,10 +18,12 @@ use pubdata_fetch::FetchSettings;
 use pubdata_store::TemporaryHome;
 
 /// What the declaration gives on the records that were seen.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Trial {
     /// How a run would report it.
+    #[schemars(with = "End")]
     pub outcome: &'static str,
+    /// Why.
     pub reasons: Vec<String>,
     /// Rows of each dataset.
     pub rows: BTreeMap<String, u64>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::guess::Guesses;
@@ -12,15 +13,17 @@ use super::sample::Sample;
 const ENOUGH_LISTS: usize = 2;
 
 /// A word of the publisher's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GuessedWord {
-    /// `status` for `[settings.status]`.
+    /// The table of the settings that it belongs to: `status` for `[settings.status]`.
     pub table: &'static str,
+    /// The publisher's word.
     pub word: String,
     /// Rows of the sample that have it.
     pub rows: usize,
-    /// Ours; none where a person must decide. An empty text stands for null.
+    /// Ours; an empty text stands for null. Null if a person must decide.
     pub ours: Option<String>,
+    /// Why.
     pub reason: String,
 }
 

@@ -17,6 +17,7 @@ mod tasks;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use commit::commit;
@@ -46,7 +47,7 @@ use pubdata_store::{Manifest, PlacedWork, Snapshots, TaskEntry};
 const WHOLE: &str = "0";
 
 /// A plan that stands in the store, and the work it asks for.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct WrittenPlan {
     /// Its address.
     pub plan: String,
@@ -54,27 +55,33 @@ pub struct WrittenPlan {
 }
 
 /// What is to be done for a task.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WorkOfTask {
+    /// The task.
     pub task_id: String,
-    /// Files to be split before any unit is built; empty where none are.
+    /// Files that are split (`task split --input NUMBER`) before any unit of the task is built; empty if none are.
     pub inputs: Vec<Input>,
+    /// Units that are built (`task build --unit KEY`); empty if all is reused.
     pub units: Vec<WrittenUnit>,
 }
 
 /// A file that is split.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Input {
-    /// Counted from 0.
+    /// Its number, from 0.
     pub number: usize,
+    /// What it costs, in bytes of the file.
     pub cost_bytes: u64,
 }
 
 /// A unit that is built.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct WrittenUnit {
+    /// Name of a bucket or shard; `0` for a task that is built at once.
     pub key: String,
+    /// Hash of what decides its rows, as far as the plan knows it.
     pub fingerprint: Digest,
+    /// What it costs, in bytes of the sources.
     pub cost_bytes: u64,
 }
 

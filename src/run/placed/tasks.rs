@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::runtime::Handle;
 
@@ -27,16 +28,21 @@ use pubdata_core::provenance::Snapshot;
 use pubdata_store::{Home, PlacedWork, Scratch, Snapshots};
 
 /// What became of a unit.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UnitReport {
+    /// The task that it belongs to.
     pub task_id: String,
+    /// Its key in the plan; `split-` and a number for a file that is split.
     pub unit: String,
-    /// `done`, `blocked` (for good: the receipt says why), or `failed` (worth another try).
+    /// What became of it. `blocked`: done for good, and the commit will say why its task is not renewed; `failed`: a disk or the store failed, and another
+    /// try may end otherwise.
+    #[schemars(extend("enum" = ["done", "blocked", "failed"]))]
     pub outcome: &'static str,
     /// Whether it had been done before.
     pub is_known: bool,
+    /// Rows that were written.
     pub rows: u64,
-    /// Why it is blocked or failed.
+    /// Why it is blocked or failed; null otherwise.
     pub reason: Option<String>,
     #[serde(skip)]
     pub failure: Option<ErrorKind>,

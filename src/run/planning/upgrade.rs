@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::made_with::{MadeWith, fingerprint};
@@ -11,23 +12,27 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{FormatReport, Home, Manifest, Treatment};
 
-/// What this version of the program does with a home.
-#[derive(Debug, Serialize)]
+/// What this version of the program does with a home: `pubdata upgrade`.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct UpgradeReport {
     /// Version of this program.
     pub program: &'static str,
+    /// The folder.
     pub home: String,
+    /// Every kind of file that has a format.
     pub formats: Vec<FormatReport>,
     /// What the next run does, by channel.
     pub next_runs: BTreeMap<String, NextRun>,
-    /// The releases that are kept, newest first.
+    /// The releases that are kept, newest first; empty if something is refused.
     pub releases: Vec<KeptRelease>,
 }
 
 /// What the next run does to the builds of a channel's release because the program is another.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct NextRun {
+    /// What the channel points at.
     pub release_id: ReleaseId,
+    /// Builds of that release.
     pub builds: usize,
     /// By task, why it is built again whatever the publishers have.
     pub built_again: BTreeMap<String, Vec<String>>,
@@ -36,12 +41,16 @@ pub struct NextRun {
 }
 
 /// A release, and what of it this program can make again.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct KeptRelease {
+    /// The release.
     pub release_id: ReleaseId,
+    /// When it was published, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub published_at: String,
     /// Version of the program that made it.
     pub program: String,
+    /// Its builds.
     pub builds: usize,
     /// Builds that it is held to make again byte for byte.
     pub can_be_made_again: usize,

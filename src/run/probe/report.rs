@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::reporting::report::ExitCode;
 use pubdata_core::declared::DeclarationFiles;
 
 /// What a publisher's address has, against what is declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Ok,
@@ -41,7 +42,7 @@ impl Verdict {
 }
 
 /// What a night would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Would {
     Publish,
@@ -71,7 +72,8 @@ pub(super) enum LastBuild {
 }
 
 /// How a task ends, as a run names it; the worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(with = "String", extend("enum" = ["built", "not_published", "missing", "blocked"]))]
 pub enum End {
     Built(ExitCode),
     NotPublished,
@@ -118,7 +120,7 @@ impl Serialize for End {
 }
 
 /// A file's columns against the declared ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Header {
     /// Mapped columns that are not there, as the publisher's names joined by ` or `.
     pub missing: Vec<String>,
@@ -127,8 +129,9 @@ pub struct Header {
 }
 
 /// What the dataset's own code made of a source's first rows.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sample {
+    /// Number of rows.
     pub rows: u64,
     /// Rows that a published record was made from.
     pub accepted: u64,
@@ -139,67 +142,85 @@ pub struct Sample {
 }
 
 /// One address that was asked.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedSource {
+    /// The source.
     pub source_id: String,
-    /// Without secrets.
+    /// The address, without secrets.
     pub url: String,
+    /// What the address has, against what is declared; `pubdata probe --help` has the meanings.
     pub verdict: Verdict,
-    /// The server's answer; none of a folder, and where nobody answered.
+    /// The server's status; null for a folder, and if nobody answered.
+    #[schemars(range(min = 100, max = 599))]
     pub status: Option<u16>,
+    /// What a run would do.
     pub would: Would,
     /// How a run would report its tasks because of it.
     pub outcome: End,
-    /// What is wrong, in words.
+    /// What is wrong, in words; null if nothing is.
     pub problem: Option<String>,
     /// What a person can do about it, the likeliest first.
     pub ways_out: Vec<String>,
-    /// What a night would use in place of what the address has.
+    /// What a run would use in place of what the address has; null if it uses that.
     pub in_use: Option<String>,
+    /// The file's columns against the declared ones.
     pub header: Header,
+    /// What the builder made of the first rows; null if it was not run.
     pub sample: Option<Sample>,
-    /// Why the dataset's code was not run on its rows.
+    /// Why the builder was not run on its rows; null if it was.
     pub not_sampled: Option<String>,
-    /// Changes of the declaration, as TOML.
+    /// Changes of the declaration, as TOML; null if there are none.
     pub suggestion: Option<String>,
-    /// What a night with all suggestions would do, as far as the sample shows.
+    /// What a run with all suggestions would do, as far as the sample shows; null without one.
     pub with_suggestions: Option<Would>,
-    /// Why that would still not be built.
+    /// What would still be wrong then.
     pub remaining: Vec<String>,
 }
 
 /// One pipeline, for a partitioned one its newest partition.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbedTask {
+    /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
+    /// What a run would do.
     pub would: Would,
     /// How a run would report it.
     pub outcome: End,
     /// Whether it is not renewed, and the release holds the build of before.
     pub is_in_release: bool,
+    /// Why; readable alone.
     pub reasons: Vec<String>,
     /// Rows of each dataset that the sample gave.
     pub rows: BTreeMap<String, u64>,
-    /// Why the dataset's code was not run.
+    /// Why the builder was not run; null if it was.
     pub not_sampled: Option<String>,
+    /// What a run with all suggestions would do; null without one.
     pub with_suggestions: Option<Would>,
 }
 
 /// How many tasks would end how.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaskCounts {
+    /// Tasks that would be built.
     pub would_publish: usize,
+    /// Tasks that would be built, with something to look at.
     pub would_publish_with_findings: usize,
+    /// Tasks whose last good build would stay.
     pub would_keep_last: usize,
+    /// Tasks for which nothing would be published.
     pub would_block: usize,
 }
 
-/// What the publishers have, and what a night would do.
-#[derive(Debug, Clone, Serialize)]
+/// What the publishers have, and what a run would do: `pubdata probe`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProbeReport {
+    /// Every address that was asked.
     pub sources: Vec<ProbedSource>,
+    /// How many tasks would end how.
     pub counts: TaskCounts,
+    /// A task for each pipeline; for partitioned ones the newest partition.
     pub tasks: Vec<ProbedTask>,
+    /// The exit code that the run would have.
     pub exit_code: ExitCode,
     /// The declarations with the suggestions put in.
     #[serde(skip)]

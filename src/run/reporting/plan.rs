@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use pubdata_store::{Manifest, TaskEntry};
@@ -22,15 +23,16 @@ pub struct Plan {
 }
 
 /// What a publisher said about one file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FetchedSource {
-    /// Without secrets.
+    /// The file's address, without secrets.
     pub url: String,
-    /// `new`, `unchanged`, `absent`, `not configured` or `failed`.
+    /// What came of it. `absent`: there is no such file, and it is optional or not published yet; `not configured`: a setting such as a key is missing.
+    #[schemars(extend("enum" = ["new", "unchanged", "absent", "not configured", "failed"]))]
     pub outcome: Cow<'static, str>,
-    /// Size of the snapshot.
+    /// Size of the snapshot in bytes, over all pages of a list; null if there is none.
     pub size_bytes: Option<u64>,
-    /// Why it failed, or which setting is missing.
+    /// Why it failed, or which setting is missing; null otherwise.
     pub detail: Option<String>,
 }
 

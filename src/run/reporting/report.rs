@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan::{FetchedSource, TaskState};
@@ -13,8 +14,9 @@ use pubdata_core::provenance::SourceRows;
 use pubdata_store::{LEDGER_FORMAT_VERSION, LedgerEntry, LedgerTask};
 
 /// How a run ended, as schedulers see it; the worst of what happened counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(into = "u8")]
+#[schemars(description = "How a run ends: 0 fine, 10 something needs attention, 20 blocked, 30 a source was not available.", extend("enum" = [0, 10, 20, 30]))]
 pub enum ExitCode {
     /// Published, or nothing had changed.
     Ok,
@@ -38,7 +40,7 @@ impl From<ExitCode> for u8 {
 }
 
 /// Subjects of a sharded pipeline, such as registrants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct SubjectCounts {
     /// Built from their sources.
     pub built: usize,
@@ -50,29 +52,32 @@ pub struct SubjectCounts {
 pub(super) const TO_BUILD: &str = "to_build";
 
 /// One task, in a plan, a run or what stands today: what became of it, or would.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TaskReport {
+    /// A pipeline, with its partition if it has one: `census.acs5/vintage=2023`.
     pub task_id: String,
-    /// `built`, `resumed`, `fresh`, `blocked`, `missing` or `not_published`; `to_build` of a plan, and `never_run` where no run has tried.
+    /// What became of it. `resumed`: made by a run that was broken off; `fresh`: as it was published; `to_build`: in a plan; `never_run`: no run has tried it.
+    #[schemars(extend("enum" = ["built", "resumed", "fresh", "blocked", "missing", "not_published", "to_build", "never_run"]))]
     pub outcome: &'static str,
     /// Whether the release has a build of it, now or from before.
     pub is_in_release: bool,
-    /// Since when it is blocked or missing, RFC 3339 UTC: when the first of the runs ended that could not renew it.
+    /// End of the first of the runs in a row that could not renew it, RFC 3339 UTC. Absent if nothing is the matter, or no run has ended since.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub since: Option<String>,
-    /// Why it was built, carried or blocked.
+    /// Why it was built or is to be, or why it could not be; readable alone.
     pub reasons: Vec<String>,
-    /// What a person can do about it.
+    /// What a person can do, with the command to type; null if there is nothing to do, or only the publisher can.
     pub next_step: Option<String>,
-    /// Whether the operator has said that the night can do without it.
+    /// Whether the operator has said that a run can do without it: it decides no exit code.
     pub is_optional: bool,
-    /// Of the build that was tried or made.
+    /// Hash of all that decides the build that was tried or made; null if sources are missing.
     pub input_hash: Option<Digest>,
-    /// How much of a sharded pipeline was built; none for other tasks, and for a build that was resumed.
+    /// How much of a sharded pipeline was built; null for other pipelines, and if nothing was built or the build was resumed.
     pub subjects: Option<SubjectCounts>,
-    /// Rows of each dataset the task made, without the table of records set aside.
+    /// Rows of each dataset the task made, without the table of records set aside; empty if nothing was built.
     pub rows: BTreeMap<String, u64>,
-    /// What became of the rows of each source.
+    /// What became of the rows of each source. Absent if no source was read row by row.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub source_rows: BTreeMap<String, SourceRows>,
     /// Records set aside, by dataset and rule.
@@ -83,9 +88,11 @@ pub struct TaskReport {
     pub notes: Vec<String>,
     /// What needs attention about its sources, until a person has looked at it.
     pub findings: Vec<SourceFinding>,
+    /// Whether more records were set aside than the declared level.
     pub is_above_warning_level: bool,
-    /// The day since which an edition of its sources is late.
+    /// The day since which an edition of its sources is late; null if none is, or nobody knows.
     pub late_since: Option<Date>,
+    /// How long it took, in milliseconds; 0 if nothing was built.
     pub duration_ms: u64,
 }
 
@@ -133,24 +140,33 @@ impl TaskReport {
     }
 }
 
-/// What a run did.
-#[derive(Debug, Clone, Serialize)]
+/// What a run did: `pubdata run`, `pubdata commit`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunReport {
+    /// Names the run: its folder in `HOME/runs`.
     pub run_id: String,
-    /// RFC 3339 UTC.
+    /// When it began, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub started_at: String,
-    /// RFC 3339 UTC.
+    /// When it ended, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub ended_at: String,
+    /// The channel that it moves.
     pub channel: String,
-    /// What the channel points at after the run.
+    /// What the channel points at after the run; null if nothing was ever published.
     pub release_id: Option<ReleaseId>,
-    /// `published`, `unchanged`, `mended` (the same release, with lost or damaged parts written anew) or `nothing`.
+    /// What became of the run. `mended`: the same release, with lost or damaged parts written anew; `nothing`: no task has a build, now or from before.
+    #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing"]))]
     pub outcome: &'static str,
+    /// Whether its sources were a mirror of samples: row floors do not apply.
     pub is_sample: bool,
+    /// The exit code.
     pub exit_code: ExitCode,
+    /// Every task that is chosen.
     pub tasks: Vec<TaskReport>,
+    /// Every address that was asked.
     pub sources: Vec<FetchedSource>,
-    /// What people had accepted for this run.
+    /// What people had accepted for this run: `TASK:RULE`.
     pub accepted: Vec<String>,
 }
 

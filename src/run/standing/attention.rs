@@ -1,6 +1,7 @@
 //! What a person has to see to, worst first: the same list after a run and in `pubdata status`, which adds files that persons import.
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::tasks::FilesByHand;
@@ -9,20 +10,22 @@ use crate::reporting::report::{ExitCode, TaskReport};
 use pubdata_store::LedgerEntry;
 
 /// One thing that needs a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attention {
-    /// None where a run as a whole is meant.
+    /// The task; null if a run as a whole, or a file of the home, is meant.
     pub task_id: Option<String>,
-    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due`, `unreadable`, or the code of a finding about a source.
+    /// `failed`, `blocked`, `missing`, `late`, `set_aside`, `import_due` (a person has to import a file), `unreadable` (a file of the home), or the code of a
+    /// finding about a source.
     pub what: String,
-    /// Since when, RFC 3339 UTC or a day; none where nobody knows.
+    /// Since when: an instant (RFC 3339 UTC), or a day for an edition that is late; null if nobody knows.
     pub since: Option<String>,
     /// Whether readers still have a build of it.
     pub is_in_release: bool,
-    /// Whether the operator has said that a night can do without it: it decides no exit code.
+    /// Whether the operator has said that a run can do without it: it decides no exit code.
     pub is_optional: bool,
+    /// Why, for people.
     pub reason: String,
-    /// What to do about it, with the command to type; none where only the publisher can.
+    /// What to do about it, with the command to type; null if only the publisher can.
     pub next_step: Option<String>,
 }
 

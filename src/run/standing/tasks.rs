@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fetching::by_hand::imported_when;
@@ -18,21 +19,27 @@ use pubdata_core::provenance::{Obtained, Snapshot};
 use pubdata_store::{LedgerEntry, LedgerTask, Manifest, NotRenewed, Snapshots, without_folders};
 
 /// A source whose files a person fetches, or of which a person's file counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileByHand {
+    /// The source.
     pub source_id: String,
+    /// The pipeline that declares it.
     pub pipeline_id: String,
     /// Whether the build needs the source.
     pub is_required: bool,
     /// Whether it is declared so: a run asks nobody.
     pub is_by_hand: bool,
+    /// The file's address.
     pub url: String,
-    /// The date of the newest file, `YYYY-MM-DD`; none where there is none yet.
+    /// Date of the newest file, `YYYY-MM-DD`; null if there is none yet.
+    #[schemars(extend("format" = "date"))]
     pub source_date: Option<String>,
-    /// The day of the import; none of a file from a mirror.
+    /// Day of the import; null for a file of a mirror.
+    #[schemars(extend("format" = "date"))]
     pub imported_on: Option<String>,
+    /// Who imported it; null for a file of a mirror.
     pub imported_by: Option<String>,
-    /// The day from which a newer file is late; none where nobody knows, and of samples.
+    /// The day from which a newer file is late; null if nobody knows, and for samples.
     pub due: Option<Date>,
 }
 

@@ -8,6 +8,7 @@ use crate::http::problem::{Code, Problem};
 use crate::permit::table::{PermitList, Permits};
 use crate::place::zips::Zips;
 use pubdata_core::canonical::address::{Address, city_key};
+use pubdata_core::canonical::state::usps;
 
 /// A place by the names it has.
 #[derive(Debug)]
@@ -160,15 +161,19 @@ pub fn not_covered(permits: &Permits, field: &str, what: &str) -> Problem {
     Problem::of_field(Code::CoverageUnavailable, field, format!("{what}{end} {} jurisdictions are covered: /v1/coverage lists them", permits.lists.len()))
 }
 
-/// Asks whether a jurisdiction is meant whose place has this name, or whose id is nearly this one.
+/// Asks whether a jurisdiction is meant whose place has this name, or nearly this one. The place is compared alone, and in the state that the text names:
+/// `us-tx-houston` is nearly `us-tx-austin`, and another city.
 pub fn near_jurisdictions(permits: &Permits, text: &str) -> String {
-    let name = city_key(text);
-    let named = permits.lists.iter().filter(|(_, list)| city_key(&list.name) == name).map(|(id, _)| id.as_str());
-    // The place alone, without country and state: `us-il-chicago`.
-    let slug = |id: &&String| id.splitn(3, '-').nth(2).is_some_and(|place| nearest(text, [place]).is_some());
-    let alike = permits.lists.keys().filter(slug).map(String::as_str).chain(nearest(text, permits.lists.keys().map(String::as_str)));
-    let named: Vec<&str> = named.collect();
-    let meant: BTreeSet<&str> = if named.is_empty() { alike.collect() } else { named.into_iter().collect() };
+    let parts: Vec<&str> = text.splitn(3, '-').collect();
+    let (state, place) = match parts[..] {
+        ["us", state, place] => (usps(state), place),
+        _ => (None, text),
+    };
+    let name = city_key(&place.replace('_', " "));
+    let here = || permits.lists.iter().filter(|(_, list)| state.is_none_or(|state| list.state == state));
+    let named: Vec<&str> = here().filter(|(_, list)| city_key(&list.name) == name).map(|(id, _)| id.as_str()).collect();
+    let is_alike = |id: &str| id.splitn(3, '-').nth(2).is_some_and(|slug| nearest(place, [slug]).is_some());
+    let meant = if named.is_empty() { here().map(|(id, _)| id.as_str()).filter(|id| is_alike(id)).collect() } else { named };
     let meant: Vec<String> = meant.into_iter().take(MAX_NAMED).map(|id| format!("`{id}`")).collect();
     if meant.is_empty() { String::new() } else { format!("; did you mean {}?", meant.join(" or ")) }
 }

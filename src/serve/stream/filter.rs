@@ -5,22 +5,40 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
+use crate::http::problem::Problem;
 use crate::sec::registrants::Registrants;
 use crate::stream::item::Item;
+use crate::stream::members::Members;
 use pubdata_core::ids::Cik;
 
 /// Values in the filters of one subscription, all together.
 pub const MAX_VALUES: usize = 500;
+/// What a filter of texts must be.
+const TEXTS: &str = "an array of strings";
 
 /// Filters as they are sent. A filter that is not given, or is empty, lets everything pass.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Default)]
 pub struct SentFilters {
     pub forms: Vec<String>,
     ciks: Vec<Number>,
     tickers: Vec<String>,
     items: Vec<String>,
     entity_roles: Vec<String>,
+}
+
+impl SentFilters {
+    /// # Errors
+    /// Which filter is not known, or no list of its values.
+    pub fn read(mut members: Members) -> Result<Self, Problem> {
+        members.has_only(&["forms", "ciks", "tickers", "items", "entity_roles"])?;
+        Ok(Self {
+            forms: members.optional("forms", TEXTS)?,
+            ciks: members.optional("ciks", "an array of CIKs")?,
+            tickers: members.optional("tickers", TEXTS)?,
+            items: members.optional("items", TEXTS)?,
+            entity_roles: members.optional("entity_roles", TEXTS)?,
+        })
+    }
 }
 
 /// A CIK as text or as a number.

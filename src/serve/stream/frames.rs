@@ -1,6 +1,5 @@
 //! The messages of the stream's protocol: how those of a client are read, and how each one to a client is written.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::http::nearest;
@@ -8,6 +7,7 @@ use crate::http::problem::{Code, Problem};
 use crate::json::Json;
 use crate::stream::filter::SentFilters;
 use crate::stream::item::Item;
+use crate::stream::members::{Members, TEXT};
 use pubdata_store::EventKind;
 
 /// Types of the messages of a client.
@@ -25,33 +25,22 @@ pub enum ClientFrame {
     Ping(Value),
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Auth {
     pub token: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Subscribe {
     pub id: String,
-    #[serde(default)]
     pub filters: SentFilters,
     pub since_seq: Option<u64>,
     pub since: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub struct Unsubscribe {
     pub id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Ping {
-    #[serde(default)]
-    t: Value,
 }
 
 /// Why a message is not understood.
@@ -77,12 +66,12 @@ impl ClientFrame {
         let Value::Object(mut members) = value else { return Err(Misread::NoMessage("the message is not a JSON object".to_owned())) };
         let kind = members.remove("type");
         let id = members.get("id").and_then(Value::as_str).map(str::to_owned);
-        let members = Value::Object(members);
+        let members = Members::of_message(members);
         let frame = match kind.as_ref().map(Value::as_str) {
-            Some(Some("auth")) => read(members).map(Self::Auth),
-            Some(Some("subscribe")) => read(members).map(Self::Subscribe),
-            Some(Some("unsubscribe")) => read(members).map(Self::Unsubscribe),
-            Some(Some("ping")) => read(members).map(|Ping { t }| Self::Ping(t)),
+            Some(Some("auth")) => read_auth(members).map(Self::Auth),
+            Some(Some("subscribe")) => read_subscribe(members).map(|asked| Self::Subscribe(asked.into())),
+            Some(Some("unsubscribe")) => read_unsubscribe(members).map(Self::Unsubscribe),
+            Some(Some("ping")) => read_ping(members).map(Self::Ping),
             Some(Some(kind)) => {
                 let kind: String = kind.chars().take(40).collect();
                 let message = format!("there is no message type `{kind}`; {}", nearest::hint(&kind, &CLIENT_TYPES));
@@ -95,8 +84,29 @@ impl ClientFrame {
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(members: Value) -> Result<T, Problem> {
-    serde_json::from_value(members).map_err(|error| Problem::new(Code::InvalidParameter, error.to_string()))
+fn read_auth(mut members: Members) -> Result<Auth, Problem> {
+    members.has_only(&["token"])?;
+    Ok(Auth { token: members.required("token", TEXT)? })
+}
+
+fn read_subscribe(mut members: Members) -> Result<Subscribe, Problem> {
+    members.has_only(&["id", "filters", "since_seq", "since"])?;
+    Ok(Subscribe {
+        id: members.required("id", TEXT)?,
+        filters: members.filters()?.map(SentFilters::read).transpose()?.unwrap_or_default(),
+        since_seq: members.optional("since_seq", "a whole number from 0")?,
+        since: members.optional("since", TEXT)?,
+    })
+}
+
+fn read_unsubscribe(mut members: Members) -> Result<Unsubscribe, Problem> {
+    members.has_only(&["id"])?;
+    Ok(Unsubscribe { id: members.required("id", TEXT)? })
+}
+
+fn read_ping(mut members: Members) -> Result<Value, Problem> {
+    members.has_only(&["t"])?;
+    members.optional("t", "JSON")
 }
 
 /// A message to the client.

@@ -6,6 +6,7 @@ pub(crate) mod asyncapi;
 pub(crate) mod filter;
 pub(crate) mod frames;
 mod item;
+mod members;
 mod ring;
 mod session;
 mod sockets;

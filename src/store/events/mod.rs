@@ -20,6 +20,7 @@ mod state;
 mod tail;
 
 use jiff::SignedDuration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use findings::Findings;
@@ -63,7 +64,7 @@ pub enum EventKind {
 }
 
 /// Where something was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Feed {
     /// The feed of current filings.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::history::{ChannelHistory, History, Standing, is_run};
 use crate::LedgerEntry;
+use pubdata_core::ids::ReleaseId;
 
 /// Format of the messages, as the documents of commands name theirs, and its version; a field that goes or changes its meaning raises it.
 pub const MESSAGE_FORMAT: &str = "pubdata.message";
@@ -22,7 +24,7 @@ const TOLD: usize = 5;
 const REASON_IN_LINE: usize = 400;
 
 /// What happened, the worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A run came to no end; nothing was published.
@@ -42,32 +44,46 @@ pub enum EventKind {
 }
 
 /// Something that was not so after the run before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
+    /// What happened; docs/OPERATIONS.md says when each is reported.
     pub event: EventKind,
-    /// None where the run itself is meant.
+    /// The task; null if the run itself is meant.
     pub task_id: Option<String>,
+    /// Why, for people, 1,000 characters at most; null if nobody knows.
     pub reason: Option<String>,
-    /// What a person can do about it.
+    /// What a person can do about it; null if there is nothing to do.
     pub next_step: Option<String>,
+    /// The day since which an edition is late; null for other events.
     pub late_since: Option<Date>,
 }
 
-/// What is told after a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What is new since the run before: `--hook` gets it on standard input and `--webhook` by POST, after a run with something to report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Message {
+    // The head of all documents, whose schema the command line adds.
+    #[schemars(skip)]
     pub format: &'static str,
+    #[schemars(skip)]
     pub version: u32,
     /// All of it in a line for people, which chats show.
     pub text: String,
+    /// The channel.
     pub channel: String,
+    /// The run.
     pub run_id: String,
-    /// RFC 3339 UTC.
+    /// When the run ended, RFC 3339 UTC.
+    #[schemars(extend("format" = "date-time"))]
     pub ended_at: String,
+    /// Exit code of the run.
     pub exit_code: u8,
+    /// What became of the run.
+    #[schemars(extend("enum" = ["published", "unchanged", "mended", "nothing", "failed"]))]
     pub outcome: String,
+    /// What the channel points at; null if nothing was ever published.
+    #[schemars(with = "Option<ReleaseId>")]
     pub release_id: Option<String>,
-    /// The worst first.
+    /// What is new, the worst first.
     pub events: Vec<Event>,
 }
 

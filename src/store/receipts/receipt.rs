@@ -1,6 +1,7 @@
 //! A receipt: everything with which a record of a release, or its absence, is checked against the signed checkpoint of the channel's log.
 //! It is issued by whoever has the release and checked by anyone; neither needs the publisher's secret.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -62,16 +63,22 @@ pub struct LeafProof {
 }
 
 /// What a receipt proves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verified {
+    /// The record.
     pub record_id: String,
+    /// Whether the release has it.
     pub is_present: bool,
+    /// The release.
     pub release_id: ReleaseId,
-    /// Of the manifest without times and run ids.
+    /// Digest of the manifest without times and run ids.
     pub manifest_sha256: Digest,
-    /// The log, and how many releases it had when it was signed.
+    /// Name of the log.
     pub log: String,
+    /// Releases that the log had when it was signed.
+    #[schemars(range(min = 1))]
     pub log_size: u64,
+    /// Position of the release among them, from 0.
     pub log_index: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The files of `docs/json`: each for itself, and all as one document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
@@ -15,50 +15,20 @@ pub fn files() -> BTreeMap<String, Value> {
     named.map(|(name, path)| (name, serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())).collect()
 }
 
-/// All schemas in one document, with references that stay in it: `/task`, and `/task.defs/…` for what stands under `$defs`.
+/// All schemas in one document, whose references stay in it: a type has the same schema in all files.
 pub fn together() -> Value {
-    let mut document = Map::new();
-    for (name, mut schema) in files() {
-        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
-        assert_eq!(schema["$id"], format!("{name}{ENDING}"));
-        refer_within(&name, &mut schema);
-        let defs = schema["$defs"].take();
+    let (mut document, mut types) = (Map::new(), Map::new());
+    for (format, mut schema) in files() {
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{format}");
+        assert_eq!(schema["$id"], format!("{format}{ENDING}"));
+        for (name, of_type) in schema["$defs"].take().as_object().into_iter().flatten() {
+            assert_eq!(types.entry(name).or_insert_with(|| of_type.clone()), of_type, "{format}: there is another type of this name");
+        }
         schema.as_object_mut().unwrap().retain(|word, _| !["$schema", "$id", "$defs"].contains(&word.as_str()));
-        document.insert(name.clone(), schema);
-        document.insert(format!("{name}.defs"), defs);
+        document.insert(format, schema);
     }
+    document.insert("$defs".to_owned(), types.into());
     Value::Object(document)
-}
-
-fn refer_within(name: &str, value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(reference)) = members.get_mut("$ref") {
-                let (file, within) = reference.split_once('#').unwrap_or((reference, ""));
-                let file = file.strip_suffix(ENDING).unwrap_or(name);
-                *reference = format!("#/{file}{}", within.replace("/$defs/", ".defs/"));
-            }
-            members.values_mut().for_each(|member| refer_within(name, member));
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| refer_within(name, value)),
-        _ => {}
-    }
-}
-
-/// The names of the files that a schema refers to, and those to which these do.
-pub fn named(schema: &Value, files: &BTreeMap<String, Value>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![schema];
-    while let Some(schema) = open.pop() {
-        let text = schema.to_string();
-        let references = text.split("\"$ref\":\"").skip(1).filter_map(|rest| rest.split(['"', '#']).next());
-        for name in references.filter(|name| !name.is_empty()) {
-            if found.insert(name.to_owned()) {
-                open.push(&files[name.strip_suffix(ENDING).unwrap()]);
-            }
-        }
-    }
-    found
 }
 
 /// What a reader misses in a schema: what a key is, when it is null, when it is absent, and which keys there are.

@@ -18,7 +18,7 @@ const ANSWER: &str = "/responses/200/content/application~1json/schema";
 const REQUEST: &str = "/requestBody/content/application~1json/schema";
 
 /// Words of JSON Schema that are held here, and those that say nothing about a value.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 15] = [
     "$ref",
     "additionalProperties",
     "anyOf",
@@ -33,10 +33,11 @@ const WORDS: [&str; 14] = [
     "properties",
     "required",
     "type",
+    "uniqueItems",
 ];
 
 /// Words that only requests may use: the server holds them.
-const WORDS_OF_REQUESTS: [&str; 6] = ["default", "maxItems", "maxLength", "minItems", "title", "uniqueItems"];
+const WORDS_OF_REQUESTS: [&str; 5] = ["default", "maxItems", "maxLength", "minItems", "title"];
 
 /// The document that every server of the tests has.
 pub fn document(contracts: &Contracts) -> &'static Value {
@@ -322,6 +323,11 @@ fn contradiction(schema: &Value, value: &Value) -> Option<String> {
     }
     if let Some(allowed) = schema["enum"].as_array().filter(|allowed| !allowed.contains(value)) {
         return Some(format!("is not one of {allowed:?}"));
+    }
+    if let Some(items) = value.as_array().filter(|_| schema["uniqueItems"] == true)
+        && (1..items.len()).any(|index| items[..index].contains(&items[index]))
+    {
+        return Some("has an item twice".to_owned());
     }
     if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
         return (!Regex::new(pattern).unwrap().is_match(text)).then(|| format!("does not match {pattern}"));

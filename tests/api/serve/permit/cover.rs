@@ -85,7 +85,13 @@ async fn a_type_that_a_list_does_not_have_is_a_stated_gap() {
 #[tokio::test]
 async fn a_place_in_the_stead_of_a_jurisdiction_gets_the_ids_that_are_near() {
     let world = world_with_zips().await;
-    for (text, near) in [("chicago", "; did you mean `us-il-chicago`?"), ("us-il-chicgo", "; did you mean `us-il-chicago`?"), ("Springfield", ".")] {
+    for (text, near) in [
+        ("chicago", "; did you mean `us-il-chicago`?"),
+        ("us-il-chicgo", "; did you mean `us-il-chicago`?"),
+        ("Springfield", "."),
+        ("us-il-evanston", "."),
+        ("us-tx-chicago", "."),
+    ] {
         let answer = world.get(&format!("/v1/permits/search?jurisdiction={text}")).await;
         assert_eq!(answer.problem(), (404, "coverage_unavailable".to_owned()), "{text}");
         let detail = answer.json()["detail"].as_str().unwrap().to_owned();

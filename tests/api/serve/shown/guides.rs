@@ -69,7 +69,10 @@ fn wrong(listening: &Listening, interpreter: &Path, block: &Block, printed: Opti
         _ => (interpreter, &["-c"]),
     };
     let mut program = Command::new(program);
-    program.args(arguments).arg(&block.text);
+    // The files that a block writes are read by the next, and it runs the program by its name.
+    let folder = Path::new(env!("CARGO_BIN_EXE_pubdata")).parent().unwrap();
+    let path = std::env::join_paths([folder.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
+    program.args(arguments).arg(&block.text).current_dir(listening.served.place.root()).env("PATH", path);
     let answered = match run(listening, program, "") {
         Ok(answered) => answered.replace(&listening.url, SHOWN_URL),
         Err(said) => return Some(said),
