@@ -84,7 +84,7 @@ row! {
         fees: Option<Decimal>,
         square_feet: Option<Decimal>,
         housing_units: Option<Decimal>,
-        stories: Option<Decimal>,
+        stories "?": Option<Decimal>,
         renewals: Option<i64>,
         /// Address at which the work is done.
         address: PermitAddress<'a>,

@@ -35,7 +35,7 @@ const CONTACT: &str = "permit.contact";
 /// Permits that are made, and turned into columns, together: what bounds the memory of a build.
 const AT_ONCE: usize = 20_000;
 
-pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 9, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
+pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 10, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
     columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),

@@ -153,7 +153,8 @@ pub fn rule(state: &str, name: &str, coverage: &str, method: &str, rate: Option<
         "record_id": format!("tax.state:{state}"), "state": state, "state_name": name, "coverage": coverage, "method": method, "state_rate": rate,
         "rate_citation": rate.map(|_| format!("statutes of {state}")), "source_page": "https://publisher.example/",
         "effective_date": if method == "boundaries" { None } else { Some("2020-01-01") }, "sourcing": if state == "TX" { "origin" } else { "destination" },
-        "sourcing_rule": "where it is", "sourcing_citation": format!("statutes of {state}"), "sourcing_page": null, "local_note": null,
+        "sourcing_rule": "where it is", "sourcing_citation": format!("statutes of {state}"), "sourcing_page": null,
+        "local_note": if state == "LA" { Some("4.45 percent until 2024; the rate of today is not confirmed") } else { None },
     })
 }
 
