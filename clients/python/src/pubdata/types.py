@@ -332,7 +332,6 @@ class BusinessIdentifier(TypedDict):
 
 
 class BusinessLastReport(TypedDict):
-    """Last annual report that the registry names; null if it names none."""
     filed_date: str | None
     year: int | None
 
@@ -381,7 +380,6 @@ class BusinessOfficer(TypedDict):
 
 
 class BusinessOfficerAddress(TypedDict):
-    """Address of the officer; null if the registry publishes none."""
     city: str | None
     line1: str | None
     state: str | None
@@ -389,14 +387,12 @@ class BusinessOfficerAddress(TypedDict):
 
 
 class BusinessRegisteredAgent(TypedDict):
-    """Agent that receives legal papers for the entity; null if the registry publishes none."""
     address: BusinessRegisteredAgentAddress | None
     name: str
     type: PartyType | None
 
 
 class BusinessRegisteredAgentAddress(TypedDict):
-    """Address of the agent's office; null if the registry publishes none."""
     city: str | None
     country: str | None
     line1: str | None
@@ -445,7 +441,6 @@ class ChainAnswer(TypedDict):
 
 
 class ChainBuild(TypedDict):
-    """The build that made the file."""
     built_at: str | None
     input_hash: str | None
     licence: str | None
@@ -460,7 +455,6 @@ class ChainDerivation(TypedDict):
 
 
 class ChainPart(TypedDict):
-    """The Parquet file that has the record."""
     path: str
     rows: int
     sha256: str
@@ -468,7 +462,6 @@ class ChainPart(TypedDict):
 
 
 class ChainRecord(TypedDict):
-    """Record that the chain explains, with its columns."""
     columns: dict[str, str | float | bool | list[str] | None]
     dataset_id: str
     record_id: str
@@ -477,7 +470,6 @@ class ChainRecord(TypedDict):
 
 
 class ChainRelease(TypedDict):
-    """The release that published the file."""
     channel: str
     pubdata_version: str
     published_at: str
@@ -497,7 +489,6 @@ class ChainSource(TypedDict):
 
 
 class ChainSourceSnapshot(TypedDict):
-    """The publisher's file as fetched. Members are null if the release does not list the file."""
     fetched_at: str | None
     mirror: str | None
     obtained: ChainSourceSnapshotObtained | None
@@ -598,7 +589,6 @@ class CompanyAnswer(TypedDict):
 
 
 class CompanyBusinessAddress(TypedDict):
-    """Business address of the registrant; null if it is not published."""
     city: str | None
     country: str | None
     country_code: str | None
@@ -653,12 +643,13 @@ class CompanyMetricsAvailable(TypedDict):
 
 
 class CompanyNameMatch(TypedDict):
-    """How the registrant fits the search."""
+    """How a registrant fits a search."""
     score: float
     type: CompanyNameMatchType
 
 
 class CompanySuccession(TypedDict):
+    """A filing in which a registrant says that it succeeds another."""
     accession_number: str
     filed_date: str
     form: str
@@ -677,6 +668,7 @@ class CompareRequest(TypedDict):
 
 
 class ComparedMetric(TypedDict):
+    """A metric of two areas."""
     difference: float | None
     difference_moe: float | None
     margin_basis: ComparedMetricMarginBasis | None
@@ -703,6 +695,7 @@ class ComparedMetricValue(TypedDict):
 
 
 class ComparedValue(TypedDict):
+    """Without a value, the members that describe its report are null."""
     accession_number: str | None
     as_of_date: str | None
     cik: str
@@ -743,16 +736,16 @@ class ComparisonAnswer(TypedDict):
 
 
 class Contractor(TypedDict):
-    address: ContractorAddress | None
+    address: LicenseAddress | None
     board: str
-    bond: ContractorBond | None
-    classifications: list[ContractorClassification]
-    disciplinary_actions: list[ContractorDisciplinaryAction]
+    bond: LicenseBond | None
+    classifications: list[LicenseClassification]
+    disciplinary_actions: list[DisciplinaryAction]
     effective_date: str | None
     evidence: LicenseEvidence
     expiration_date: str | None
-    holder: ContractorHolder
-    insurance: ContractorInsurance | None
+    holder: LicenseHolder
+    insurance: LicenseInsurance | None
     issue_date: str | None
     last_renewed_date: str | None
     license_class: str | None
@@ -775,15 +768,7 @@ class Contractor(TypedDict):
     suspended_date: str | None
     verify_url: str | None
     warnings: list[str]
-    workers_comp: ContractorWorkersComp | None
-
-
-class ContractorAddress(TypedDict):
-    """Address of the license holder, without the street; null if the list has none."""
-    city: str | None
-    county: str | None
-    state: str | None
-    zip: str | None
+    workers_comp: WorkersComp | None
 
 
 class ContractorAnswer(TypedDict):
@@ -791,67 +776,14 @@ class ContractorAnswer(TypedDict):
     meta: Meta
 
 
-class ContractorBond(TypedDict):
-    """Surety bond that the list states; null if it states none."""
-    amount: float | None
-    cancelled_date: str | None
-    effective_date: str | None
-    expiration_date: str | None
-    surety: str | None
-
-
-class ContractorClassification(TypedDict):
-    code: str
-    description: str | None
-
-
-class ContractorDisciplinaryAction(TypedDict):
-    action: str
-    case_number: str | None
-    effective_date: str | None
-    end_date: str | None
-    record_id: str
-
-
-class ContractorHolder(TypedDict):
-    """Person or business that holds the license."""
-    business_name: str | None
-    dba: str | None
-    first: str | None
-    last: str | None
-    middle: str | None
-    name: str
-    principals: list[str]
-    suffix: str | None
-    type: PartyType | None
-
-
-class ContractorInsurance(TypedDict):
-    """Liability insurance that the list states; null if it states none."""
-    amount: float | None
-    cancelled_date: str | None
-    effective_date: str | None
-    expiration_date: str | None
-    insurer: str | None
-
-
 class ContractorLinking(TypedDict):
-    """How permits were linked to the license."""
     jurisdictions_with_license_numbers: list[str]
     methods: ContractorLinkingMethods
 
 
 class ContractorLinkingMethods(TypedDict):
-    """Number of permits by link method."""
     exact_number: int
     name_and_state: int
-
-
-class ContractorWorkersComp(TypedDict):
-    """Workers' compensation coverage that the list states; null if it states none."""
-    coverage: LicenseWorkersCompCoverage | None
-    expiration_date: str | None
-    insurer: str | None
 
 
 class CountyLocations(TypedDict):
@@ -1062,7 +994,6 @@ class DatasetChangeChangedPart(TypedDict):
 
 
 class DatasetChangeParts(TypedDict):
-    """Number of Parquet files by change."""
     added: int
     changed: int
     removed: int
@@ -1122,6 +1053,7 @@ class DatasetCoverageGeographyType(TypedDict):
 
 
 class DatasetCoverageList(TypedDict):
+    """What a list of a dataset holds and lacks, and whom it reaches."""
     first_date: str | None
     freshness: Freshness | None
     gaps: list[str]
@@ -1135,7 +1067,7 @@ class DatasetCoverageList(TypedDict):
 
 
 class DatasetCoverageReachByLayout(TypedDict):
-    """Builds whose layout was seen in records of the publisher, and builds whose layout is known from documentation alone, with the people in their areas."""
+    """Whom lists reach by what is known of their layout."""
     documented: ReachOfLists
     seen: ReachOfLists
 
@@ -1414,6 +1346,7 @@ class FieldError(TypedDict):
 
 
 class Filing(TypedDict):
+    """A filing that a search found."""
     accepted_at: str | None
     accession_number: str
     act: str | None
@@ -1438,6 +1371,7 @@ class Filing(TypedDict):
 
 
 class FilingEntity(TypedDict):
+    """A party of a filing: what a source says of it, else what the release knows of the registrant."""
     cik: str
     name: str | None
     role: None
@@ -1515,6 +1449,7 @@ class FinancialSeries(TypedDict):
 
 
 class FinancialValue(TypedDict):
+    """The figure of a period as it is known."""
     accession_number: str
     as_of_date: str | None
     concept: str
@@ -1585,12 +1520,12 @@ class FoundResult(TypedDict):
 
 
 class FoundResultMatch(TypedDict):
-    """How the result fits the text."""
     score: float
     type: str
 
 
 class Geography(TypedDict):
+    """An area, with where it lies."""
     id: str
     input_code: str
     internal_point: GeographyInternalPoint | None
@@ -1607,7 +1542,6 @@ class Geography(TypedDict):
 
 
 class GeographyInternalPoint(TypedDict):
-    """The Bureau's internal point of the area, in degrees; null if the release has no point for it."""
     lat: float
     lon: float
 
@@ -1802,6 +1736,7 @@ class LicensesAnswer(TypedDict):
 
 
 class ListedSource(TypedDict):
+    """What records of a list come from."""
     dataset_id: str
     schema_version: str
     source_date: str | None
@@ -1852,6 +1787,7 @@ class MetaRelease(TypedDict):
 
 
 class Metric(TypedDict):
+    """A metric of an area."""
     bound: float | None
     bound_type: BoundType | None
     history: NotRequired[list[PastFigures]]
@@ -1975,6 +1911,7 @@ class Page(TypedDict):
 
 
 class PastFigures(TypedDict):
+    """Figures of a metric in one vintage."""
     bound: float | None
     bound_type: BoundType | None
     moe: float | None
@@ -2016,6 +1953,7 @@ class Permit(TypedDict):
     status_date: str | None
     status_detail: str | None
     status_raw: str | None
+    stories: float | None
     sub_type_raw: str | None
     tags: list[PermitTags]
     tags_basis: PermitTagsBasis
@@ -2028,7 +1966,6 @@ class Permit(TypedDict):
 
 
 class PermitAddress(TypedDict):
-    """Address at which the work is done."""
     city: str | None
     geocode_source: PermitAddressGeocodeSource | None
     lat: float | None
@@ -2057,7 +1994,6 @@ class PermitContractor(TypedDict):
 
 
 class PermitJurisdiction(TypedDict):
-    """City or county that issued the permit."""
     id: str
     name: str
     state: str
@@ -2090,6 +2026,7 @@ class PermitOfContractor(TypedDict):
     status_date: str | None
     status_detail: str | None
     status_raw: str | None
+    stories: float | None
     sub_type_raw: str | None
     tags: list[PermitTags]
     tags_basis: PermitTagsBasis
@@ -2102,7 +2039,6 @@ class PermitOfContractor(TypedDict):
 
 
 class PermitParcel(TypedDict):
-    """Parcel of the work; null if the list has none."""
     scheme: str | None
     value: str | None
 
@@ -2190,7 +2126,6 @@ class Property(TypedDict):
 
 
 class PropertyAddress(TypedDict):
-    """Address of the property; null if the property is known by its parcel only."""
     city: str | None
     line1: str
     normalized: str
@@ -2209,7 +2144,6 @@ class PropertyAnswer(TypedDict):
 
 
 class PropertyMatch(TypedDict):
-    """How the property fits the request."""
     candidates: list[str]
     quality: PropertyMatchQuality
 
@@ -2248,6 +2182,7 @@ class ReachArea(TypedDict):
 
 
 class ReachOfLists(TypedDict):
+    """How many builds were made, and whom they reach."""
     lists: int
     population: int | None
     population_share: float | None
@@ -2352,6 +2287,7 @@ class RecordHistoryAnswer(TypedDict):
 
 
 class RecordReference(TypedDict):
+    """A record, with the key of its source."""
     record_id: str
     source: str
     validation_status: ValidationStatus
@@ -2468,6 +2404,7 @@ class ReportsAnswer(TypedDict):
 
 
 class ReportsFiling(TypedDict):
+    """A periodic report of a registrant."""
     accepted_at: str | None
     accession_number: str
     evidence_url: str | None
@@ -2519,7 +2456,6 @@ class School(TypedDict):
 
 
 class SchoolAddress(TypedDict):
-    """Physical location of the school."""
     city: str | None
     state: str | None
     street: str | None
@@ -2527,13 +2463,11 @@ class SchoolAddress(TypedDict):
 
 
 class SchoolDistrict(TypedDict):
-    """Local education agency that the school belongs to."""
     id: str
     name: str
 
 
 class SchoolGrades(TypedDict):
-    """Grades that the school offers."""
     high: str | None
     low: str | None
     offered: list[str]
@@ -2554,7 +2488,6 @@ class SchoolsAnswer(TypedDict):
 
 
 class SchoolsOrigin(TypedDict):
-    """Point that distances are measured from."""
     basis: SchoolsOriginBasis
     lat: float
     lon: float
@@ -2599,6 +2532,7 @@ class SnapshotReportRelease(TypedDict):
 
 
 class Source(TypedDict):
+    """Survey table and variables of a figure."""
     derived: bool
     moe_variable: str | None
     table_id: str
@@ -2681,6 +2615,7 @@ class StateCountiesCounty(TypedDict):
 
 
 class StatementLine(TypedDict):
+    """One line; without a value, the members that describe its report are null."""
     accession_number: str | None
     concept: str | None
     evidence_url: str | None
@@ -2718,6 +2653,7 @@ class StatementsAnswer(TypedDict):
 
 
 class StatementsStatement(TypedDict):
+    """One statement of a period; its report is the newest that a line comes from."""
     accession_number: str | None
     evidence_url: str | None
     filed_date: str | None
@@ -2745,14 +2681,12 @@ class StatusReportAnswer(TypedDict):
 
 
 class StatusReportProgram(TypedDict):
-    """The program that serves."""
     build: str
     pubdata_version: str
     started_at: str
 
 
 class StatusReportRelease(TypedDict):
-    """The release that answers."""
     channel: str
     is_sample: bool
     pubdata_version: str
@@ -2821,17 +2755,13 @@ class TaxBatchAnswer(TypedDict):
 
 
 class TaxBatchItem(TypedDict):
+    """What is answered to one item of a batch."""
     error: Problem | None
     found: bool
     index: int
     input: dict[str, str | float | bool | None] | str | float | bool | None
-    notices: list[TaxBatchNotice]
+    notices: list[Notice]
     result: TaxRate | None
-
-
-class TaxBatchNotice(TypedDict):
-    code: str
-    message: str
 
 
 class TaxBatchRequest(TypedDict):
@@ -2865,8 +2795,9 @@ class TaxCalculationAnswer(TypedDict):
 
 
 class TaxCalculationLineItem(TypedDict):
+    """The tax of a line or of the delivery."""
     breakdown: list[TaxPart]
-    category: str | None
+    category: TaxCategory | None
     id: str | None
     known_tax_amount: float
     rate: float | None
@@ -2892,7 +2823,7 @@ TaxCalculationRequest = TypedDict(
 
 
 class TaxCalculationShipping(TypedDict):
-    """Tax on the delivery charge, with its rule and parts."""
+    """The tax of a line or of the delivery."""
     amount: float
     breakdown: list[TaxPart]
     known_tax_amount: float
@@ -2990,7 +2921,6 @@ class TaxRateAnswer(TypedDict):
 
 
 class TaxRateLocation(TypedDict):
-    """The place as it was looked up."""
     county_fips: str | None
     normalized: str
     place_fips: str | None
@@ -3050,6 +2980,7 @@ class UsageReportKey(TypedDict):
 
 
 class ValueVersion(TypedDict):
+    """One report of a value, with the period as that report states it."""
     accession_number: str | None
     change: SecFinancialValueChange | None
     concept: str | None
@@ -3104,6 +3035,7 @@ class VerificationQuery(TypedDict):
 
 
 class Vintage(TypedDict):
+    """A five-year survey, which is named by its last year."""
     period: str
     survey: str
     year: int
@@ -3155,11 +3087,12 @@ class ZipBatchAnswer(TypedDict):
 
 
 class ZipBatchItem(TypedDict):
+    """What is answered to one item of a batch."""
     error: Problem | None
     found: bool
     index: int
     input: str
-    notices: list[TaxBatchNotice]
+    notices: list[Notice]
     result: Zip | None
 
 
@@ -3169,7 +3102,6 @@ class ZipBatchRequest(TypedDict):
 
 
 class ZipCounty(TypedDict):
-    """County of the place; null for military mail."""
     fips: str
     name: str | None
 
