@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::build::{BuildOutput, Division, build, judged_against};
 use super::units::{BuiltTask, TaskInUnits};
 use crate::fetching::by_hand::withdrawn_in;
@@ -60,19 +62,17 @@ impl TaskInUnits<'_> {
     }
 }
 
-/// Hashes the snapshots again that were not fetched just now: a figure is never built from bytes that have changed on our disk.
+/// Hashes the snapshots again, in parallel, that were not fetched just now: a figure is never built from bytes that have changed on our disk.
 pub(crate) fn check_snapshots(settings: &RunSettings, sources: &[FetchedSource], inputs: &[Snapshot]) -> Result<()> {
     let snapshots = Snapshots::open(&settings.home)?;
     let is_new = |snapshot: &Snapshot| sources.iter().any(|source| source.outcome == "new" && source.url == snapshot.url);
-    for snapshot in inputs.iter().filter(|snapshot| !is_new(snapshot)) {
-        if let Some(damage) = snapshots.damage(snapshot)? {
-            snapshots.forget(snapshot)?;
-            let hint = match snapshot.obtained {
-                Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
-                Obtained::ByHand => "import the file again; look at the disk it was on",
-            };
-            return Err(Error::format(damage).hint(hint));
-        }
-    }
-    Ok(())
+    let known: Vec<&Snapshot> = inputs.iter().filter(|snapshot| !is_new(snapshot)).collect();
+    let damages = known.par_iter().map(|snapshot| snapshots.damage(snapshot)).collect::<Result<Vec<_>>>()?;
+    let Some((snapshot, damage)) = known.into_iter().zip(damages).find_map(|(snapshot, damage)| Some((snapshot, damage?))) else { return Ok(()) };
+    snapshots.forget(snapshot)?;
+    let hint = match snapshot.obtained {
+        Obtained::ByProgram => "the next run fetches the file again; look at the disk it was on",
+        Obtained::ByHand => "import the file again; look at the disk it was on",
+    };
+    Err(Error::format(damage).hint(hint))
 }

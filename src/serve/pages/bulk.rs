@@ -9,10 +9,11 @@ use minijinja::value::Serde;
 use serde_json::{Value as Json, json};
 
 use super::chart::{sparkline, states};
+use super::status::states_by_dataset;
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
-use crate::http::problem::Result;
+use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{CSV, PARQUET};
 
 pub const PAGES: &[Page] = &[
@@ -24,7 +25,7 @@ pub const PAGES: &[Page] = &[
 
 async fn datasets(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask("/v1/datasets".to_owned()).await?;
-    Ok(Made::Page("datasets.html", context! { datasets => answer["data"]["datasets"] }))
+    Ok(Made::Page("datasets.html", context! { datasets => answer["data"]["datasets"], states => states_by_dataset(visit).await? }))
 }
 
 async fn dataset(visit: &Visit<'_>) -> Result<Made> {
@@ -33,6 +34,9 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let coverage = visit.ask("/v1/coverage".to_owned()).await?;
     let covered = coverage["data"]["datasets"].as_array().into_iter().flatten().find(|known| known["dataset_id"] == visit.value("dataset_id"));
     let covered = covered.cloned().unwrap_or_default();
+    if let Some(list) = visit.parameter("list") {
+        return listed(list, visit.parameter("from"), &dataset["data"], &covered);
+    }
     let counts: Vec<u64> = dataset["data"]["history"].as_array().into_iter().flatten().rev().filter_map(|release| release["rows"].as_u64()).collect();
     let in_states = states_of(&covered);
     let map = if in_states.is_empty() { String::new() } else { states("States that the dataset covers", &in_states) };
@@ -42,9 +46,30 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let linked = Value::from_safe_string(as_data(&for_search_engines(linked, &in_states)));
     let context = context! {
         dataset => dataset["data"], coverage => covered, chart => sparkline("Records over the last releases", &counts), map, release => release_id,
-        files => files["data"],
+        files => files["data"], inline => MAX_INLINE,
     };
     Ok(Made::Page("dataset.html", minijinja::context! { linked, ..context }))
+}
+
+/// Rows of a list that the page of a dataset shows itself, and those of one page of a longer list.
+const MAX_INLINE: usize = 12;
+const ROWS_OF_A_PAGE: usize = 50;
+
+/// A list of a dataset that is too long for its page.
+fn listed(list: &str, from: Option<&str>, dataset: &Json, covered: &Json) -> Result<Made> {
+    let rows_of = |name: &str| covered[name].as_array().into_iter().flatten();
+    let (title, rows): (&str, Vec<&Json>) = match list {
+        "publishers" => ("Publishers", Vec::new()),
+        "words" => ("Columns with unknown texts", rows_of("words").filter(|column| column["unknown_rows"].as_u64() > Some(0)).collect()),
+        "partitions" => ("Partitions and evidence", rows_of("partitions").collect()),
+        _ => return Err(Problem::of_field(Code::InvalidParameter, "list", format!("`{list}` is no list of a dataset: publishers, words or partitions"))),
+    };
+    let wrong = |text: &str| Problem::of_field(Code::InvalidParameter, "from", format!("`{text}` is no row number"));
+    let from = from.map_or(Ok(0), |text| text.parse::<usize>().map_err(|_| wrong(text)))?;
+    let end = from.saturating_add(ROWS_OF_A_PAGE);
+    let next = (end < rows.len()).then_some(end);
+    let rows: Vec<&Json> = rows.into_iter().skip(from).take(ROWS_OF_A_PAGE).collect();
+    Ok(Made::Page("dataset_list.html", context! { title, list, rows, next, dataset }))
 }
 
 /// Of a Croissant document what search engines read, in the words of schema.org alone: columns in place of record sets, and in place of files, which may be a
@@ -58,6 +83,10 @@ fn for_search_engines(mut document: Json, in_states: &BTreeSet<String>) -> Json 
     let whole = format!("{at}/v1/datasets/{}/croissant.json", members["identifier"].as_str().unwrap_or_default());
     let vocabulary = members["@context"]["@vocab"].clone();
     members.retain(|name, _| !["@context", "conformsTo", "recordSet", "distribution", "citeAs"].contains(&name.as_str()));
+    if members["creator"].as_array().is_some_and(|creators| creators.len() > 1) {
+        // The names once more, and as many addresses: search engines read the creators.
+        members.retain(|name, _| !["creditText", "isBasedOn"].contains(&name.as_str()));
+    }
     members.insert("@context".to_owned(), vocabulary);
     members.insert("variableMeasured".to_owned(), Json::Array(columns));
     members.insert("distribution".to_owned(), Json::Array(downloads));

@@ -83,6 +83,8 @@ pub struct Figure {
     pub value: f64,
     /// What was reported first, where the figure was changed since.
     pub first_reported: Option<f64>,
+    /// How many stock splits came before the report that states it, of a figure that counts shares.
+    pub splits: usize,
     pub page: Option<String>,
 }
 
@@ -184,7 +186,7 @@ pub fn periods(title: &str, unit: &str, points: &[PeriodEstimate]) -> String {
 }
 
 /// Columns of fiscal periods of so many months, each where it ends; where a figure was restated, a mark shows what was reported first. A dot stands where a
-/// period between two others has no figure.
+/// period between two others has no figure, and a line between two figures that count shares from before and from after a split.
 pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> String {
     const HEIGHT: f64 = 170.0;
     const LEFT: f64 = 50.0;
@@ -223,6 +225,16 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     }
     svg.row_of_labels("tick", HEIGHT - 8.0, &labels);
     svg.lines("zero", &[((LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)))]);
+    let beside = figures.iter().zip(figures.iter().skip(1)).filter(|(one, next)| one.splits != next.splits);
+    let (lines, labels): (Vec<_>, Vec<&str>) = beside
+        .map(|(one, next)| {
+            let x = f64::midpoint(middle_of(one.month), middle_of(next.month));
+            (((x, 4.0), (x, HEIGHT - BOTTOM)), next.label.as_str())
+        })
+        .unzip();
+    if !lines.is_empty() {
+        svg.linked(None, &format!("Stock split before {}", labels.join(" and ")), |svg| svg.lines("split", &lines));
+    }
     let is_missing = |month: &i64| figures.iter().all(|figure| (figure.month - month).abs() * 2 > months);
     let missing: Vec<i64> = (first..last).step_by(usize::try_from(months).unwrap_or(1).max(1)).filter(is_missing).collect();
     for run in missing.chunk_by(|one, next| next - one == months) {
@@ -297,7 +309,7 @@ pub fn states(title: &str, covered: &BTreeSet<String>) -> String {
         let page = format!("/state/{code}");
         svg.linked(Some(&page), &format!("{code}: {}", if is_covered { "covered" } else { "not covered" }), |svg| {
             svg.rectangle(if is_covered { "tile covered" } else { "tile" }, (column * TILE + 1.0, row * TILE + 1.0), (TILE - 2.0, TILE - 2.0));
-            svg.text("label", "middle", (column * TILE + TILE / 2.0, row * TILE + TILE / 2.0 + 4.0), code);
+            svg.text("", "start", (column * TILE + TILE / 2.0, row * TILE + TILE / 2.0 + 4.0), code);
         });
     }
     svg.finish()
@@ -403,7 +415,7 @@ mod tests {
         for counts in [&[][..], &[5], &[5, 5, 5], &[0, 0]] {
             assert!(!sparkline("rows", counts).contains("NaN"), "{counts:?}");
         }
-        let figure = |value: f64| Figure { month: 24_300, label: "2024".to_owned(), value, first_reported: None, page: None };
+        let figure = |value: f64| Figure { month: 24_300, label: "2024".to_owned(), value, first_reported: None, splits: 0, page: None };
         for figures in [vec![figure(0.0)], vec![figure(-5.0), figure(-5.0)], vec![figure(1e12), figure(-3e11)]] {
             assert!(!columns("Net income", "USD", 12, &figures).contains("NaN"), "{figures:?}");
         }
@@ -412,13 +424,21 @@ mod tests {
 
     #[test]
     fn missing_periods_leave_a_gap_and_no_figure_hides_another() {
-        let figure = |month, value| Figure { month, label: "FY".to_owned(), value, first_reported: None, page: None };
+        let figure = |month, value| Figure { month, label: "FY".to_owned(), value, first_reported: None, splits: 0, page: None };
         // Two years with one label, half a year apart, and a third after a gap of two.
         let drawn = columns("Revenue", "USD", 12, &[figure(0, 1.0), figure(6, 2.0), figure(36, 3.0)]);
         let places: Vec<f64> = drawn.split("<rect x=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
         let [newest, second, first] = places[..] else { panic!("{drawn}") };
         assert!((second - first - 35.0).abs() < 0.2 && (newest - first - 210.0).abs() < 0.2, "{places:?}");
         assert!(drawn.matches("class=\"gap\"").count() == 1 && drawn.contains("about 1-12"), "{drawn}");
+    }
+
+    #[test]
+    fn a_line_stands_between_figures_of_before_and_after_a_split() {
+        let figure = |month, splits| Figure { month, label: month.to_string(), value: 1.0, first_reported: None, splits, page: None };
+        let drawn = columns("EPS", "USD/shares", 12, &[figure(12, 0), figure(24, 1), figure(36, 1), figure(60, 2)]);
+        assert!(drawn.contains("<title>Stock split before 24 and 60</title><path class=\"split\" d=\"M106 4V146M246 4V146\"/>"), "{drawn}");
+        assert!(!columns("EPS", "USD/shares", 12, &[figure(12, 1), figure(24, 1)]).contains("split"));
     }
 
     #[test]

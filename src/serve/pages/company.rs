@@ -34,25 +34,26 @@ async fn company(visit: &Visit<'_>) -> Result<Made> {
     let company = visit.ask(format!("/v1/sec/companies/{cik}")).await?;
     let financials = |span| target(&format!("/v1/sec/companies/{cik}/financials"), &[("period", Some(period)), ("span", span)]);
     let reports = format!("/v1/sec/companies/{cik}/filings?limit=8");
-    let (figures, to_date) = match period {
+    let (figures, to_date_answer) = match period {
         QUARTERLY => try_join!(visit.ask_if_there(financials(Some("quarter"))), visit.ask_if_there(financials(Some("ytd"))))?,
         _ => (visit.ask_if_there(financials(None)).await?, Json::Null),
     };
     let filings = visit.ask_if_there(reports).await?;
-    let to_date = |number: usize| &to_date["data"]["series"][number];
+    let to_date = |number: usize| &to_date_answer["data"]["series"][number];
     let of_metrics = figures["data"]["series"].as_array().into_iter().flatten().enumerate();
-    let series = of_metrics.map(|(number, of_metric)| series(of_metric, to_date(number), period)).collect::<Vec<_>>();
+    let splits = splits([&figures, &to_date_answer].into_iter().flat_map(|answer| answer["data"]["series"].as_array().into_iter().flatten()));
+    let series = of_metrics.map(|(number, of_metric)| series(of_metric, to_date(number), period, &splits)).collect::<Vec<_>>();
     let number = visit.value("cik").trim_start_matches('0');
     Ok(Made::Page("company.html", context! { company => company["data"], cik => number, period, series, filings => filings["data"]["filings"] }))
 }
 
 /// A metric with its chart; of quarters, with the figures of the year to date beside it.
-fn series(series: &Json, to_date: &Json, period: &str) -> Value {
+fn series(series: &Json, to_date: &Json, period: &str, splits: &[&str]) -> Value {
     let (metric, unit) = (series["metric"].as_str().unwrap_or_default(), series["unit"].as_str().unwrap_or_default());
     let list = |series: &'_ Json| series["values"].as_array().cloned().unwrap_or_default();
     let (of_periods, to_date) = (list(series), list(to_date));
     // A chart has one figure for each period; what a year to date adds up is no quarter.
-    let figures: Vec<Figure> = of_periods.iter().filter_map(figure).collect();
+    let figures: Vec<Figure> = of_periods.iter().filter_map(|value| figure(value, splits)).collect();
     let chart = columns(&format!("{} by fiscal period", words(metric)), unit, if period == QUARTERLY { 3 } else { 12 }, &figures);
     let ends_with = |value: &Json, other: &Json| last_day(value).is_some() && last_day(value) == last_day(other);
     // A first quarter and a balance are in both answers.
@@ -75,7 +76,24 @@ fn last_day(value: &Json) -> Option<&str> {
     value["period_end"].as_str().or_else(|| value["as_of_date"].as_str())
 }
 
-fn figure(value: &Json) -> Option<Figure> {
+/// For each stock split the last day on which a report is known to count shares as before it. A figure that was restated for a split bounds the split's day
+/// by its two reports, and figures whose bounds overlap are taken to be restated for one split.
+fn splits<'j>(series: impl Iterator<Item = &'j Json>) -> Vec<&'j str> {
+    let values = series.flat_map(|of_metric| of_metric["values"].as_array().into_iter().flatten()).filter(|value| value["restatement_kind"] == "split");
+    let mut bounds: Vec<(&str, &str)> =
+        values.filter_map(|value| Some((value["filed_date"].as_str()?, value["first_reported"]["filed_date"].as_str()?))).collect();
+    bounds.sort_unstable();
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for (after, before) in bounds {
+        match found.last_mut() {
+            Some((first_after, last_before)) if before < *first_after => *last_before = before.max(*last_before),
+            _ => found.push((after, before)),
+        }
+    }
+    found.into_iter().map(|(_, before)| before).collect()
+}
+
+fn figure(value: &Json, splits: &[&str]) -> Option<Figure> {
     let end = last_day(value)?;
     let mut numbers = end.split('-').map(str::parse::<i64>);
     let month = numbers.next()?.ok()? * 12 + numbers.next()?.ok()?;
@@ -87,7 +105,10 @@ fn figure(value: &Json) -> Option<Figure> {
     // A figure from before a split counts other shares: the table has it.
     let first_reported = value["first_reported"]["value"].as_f64().filter(|_| value["is_restated"] == true && value["restatement_kind"] != "split");
     let page = value["provenance"]["record_id"].as_str().map(|id| format!("/records/{}", segment(id)));
-    Some(Figure { month, label, value: value["value"].as_f64()?, first_reported, page })
+    let counts_shares = value["unit"].as_str().is_some_and(|unit| unit.contains("shares"));
+    let filed = value["filed_date"].as_str().filter(|_| counts_shares);
+    let splits = filed.map_or(0, |filed| splits.iter().filter(|before| filed > **before).count());
+    Some(Figure { month, label, value: value["value"].as_f64()?, first_reported, splits, page })
 }
 
 async fn statements(visit: &Visit<'_>) -> Result<Made> {
@@ -158,7 +179,7 @@ async fn filing(visit: &Visit<'_>) -> Result<Made> {
 mod tests {
     use serde_json::json;
 
-    use super::{figure, missing_years};
+    use super::{figure, missing_years, splits};
 
     #[test]
     fn years_without_a_statement_are_named() {
@@ -171,7 +192,23 @@ mod tests {
     #[test]
     fn figures_of_before_a_split_are_not_drawn_beside_those_of_after() {
         let value = |kind: &str| json!({"period_end": "2012-09-29", "fiscal_year": 2012, "fiscal_period": "FY", "value": 6.31, "is_restated": true, "restatement_kind": kind, "first_reported": {"value": 44.15}});
-        assert_eq!(figure(&value("split")).unwrap().first_reported, None);
-        assert_eq!(figure(&value("value")).unwrap().first_reported, Some(44.15));
+        assert_eq!(figure(&value("split"), &[]).unwrap().first_reported, None);
+        assert_eq!(figure(&value("value"), &[]).unwrap().first_reported, Some(44.15));
+    }
+
+    #[test]
+    fn a_split_lies_between_the_reports_of_the_figures_restated_for_it() {
+        let value = |filed: &str, first: &str| json!({"restatement_kind": "split", "filed_date": filed, "first_reported": {"filed_date": first}});
+        let quarters = json!({"values": [value("2014-07-23", "2013-07-24"), value("2015-04-28", "2014-04-24"), value("2020-10-30", "2018-11-05")]});
+        let others = json!({"values": [{"restatement_kind": "value", "filed_date": "2010-01-25", "first_reported": {"filed_date": "2009-10-27"}}]});
+        let found = splits([&quarters, &others].into_iter());
+        assert_eq!(found, ["2014-04-24", "2018-11-05"]);
+        let counted = |unit: &str, filed: &str| {
+            let value = json!({"period_end": "2014-06-28", "unit": unit, "value": 1.28, "filed_date": filed});
+            figure(&value, &found).unwrap().splits
+        };
+        let filed = ["2014-04-24", "2014-07-23", "2020-10-30"];
+        assert_eq!(filed.map(|filed| counted("USD/shares", filed)), [0, 1, 2]);
+        assert_eq!(filed.map(|filed| counted("USD", filed)), [0, 0, 0]);
     }
 }

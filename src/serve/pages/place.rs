@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{FutureExt, try_join};
 use minijinja::Value;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 use super::chart::{Estimate, Mark, PeriodEstimate, Place, bars, map, periods};
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
-use super::words::words;
+use super::words::{amount, words};
 use super::{Made, Page};
 use crate::http::problem::Result;
 
@@ -91,10 +92,39 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
                 of_area(&format!("ZCTA {}", value["id"].as_str()?), value)
             })
             .collect();
-        context! { metric, label => words(metric), unit, comparison, chart => bars(&words(metric), unit, &estimates) }
+        let open = open_difference(&comparison["values"], unit);
+        context! { metric, label => words(metric), unit, comparison, open, chart => bars(&words(metric), unit, &estimates) }
     });
     let metrics: Vec<Value> = rows.collect();
     Ok(Made::Page("compare.html", context! { asked => asked.join(", "), comparison => answer["data"], metrics }))
+}
+
+/// What is known of a difference, first less second, of which one side is an estimate and the other a bound.
+#[derive(Debug, PartialEq, Serialize)]
+struct OpenDifference {
+    text: String,
+    /// By how much the second is larger at least, where that is known.
+    excess_of_second: Option<String>,
+}
+
+fn open_difference(values: &Json, unit: &str) -> Option<OpenDifference> {
+    let [first, second] = values.as_array()?.as_slice() else { return None };
+    // A number, and of a bound whether the median is that much at least.
+    let side = |side: &Json| match side["value"].as_f64() {
+        Some(value) => Some((value, None)),
+        None => Some((side["bound"].as_f64()?, Some(side["bound_type"] != "at_most"))),
+    };
+    let ((first, of_first), (second, of_second)) = (side(first)?, side(second)?);
+    let is_at_least = match (of_first, of_second) {
+        (Some(is_at_least), None) => is_at_least,
+        // The more is taken away, the less is left.
+        (None, Some(is_at_least)) => !is_at_least,
+        _ => return None,
+    };
+    // Published figures have one decimal at most.
+    let difference = ((first - second) * 10.0).round() / 10.0;
+    let text = format!("{} {}", if is_at_least { "at least" } else { "at most" }, amount(difference, unit));
+    Some(OpenDifference { text, excess_of_second: (!is_at_least && difference < 0.0).then(|| amount(-difference, unit)) })
 }
 
 /// The metrics of an area with their charts, beside those of areas that it lies in.
@@ -175,4 +205,29 @@ fn school_map(schools: &Json) -> String {
     };
     let places: Vec<Place> = schools["schools"].as_array().into_iter().flatten().enumerate().filter_map(place).collect();
     if places.is_empty() { String::new() } else { map("Open public schools around the middle of the area", (lat, lon), SCHOOLS_WITHIN, &places) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::open_difference;
+
+    #[test]
+    fn a_bound_and_an_estimate_bound_their_difference() {
+        let value = |value: f64| json!({"value": value, "bound": null, "bound_type": null});
+        let bound = |bound: f64, kind: &str| json!({"value": null, "bound": bound, "bound_type": kind});
+        let difference = |first, second| open_difference(&json!([first, second]), "usd").map(|open| (open.text, open.excess_of_second));
+        let said = |text: &str, excess: Option<&str>| Some((text.to_owned(), excess.map(str::to_owned)));
+        let (high, low) = (|| bound(250_000.0, "at_least"), || bound(2_500.0, "at_most"));
+        assert_eq!(difference(high(), value(100_000.0)), said("at least $150,000", None));
+        assert_eq!(difference(value(100_000.0), high()), said("at most -$150,000", Some("$150,000")));
+        assert_eq!(difference(low(), value(100_000.0)), said("at most -$97,500", Some("$97,500")));
+        assert_eq!(difference(value(100_000.0), low()), said("at least $97,500", None));
+        // The estimate of a later table may lie beyond the bound of this one.
+        assert_eq!(difference(value(260_000.0), high()), said("at most $10,000", None));
+        assert_eq!(difference(high(), high()), None);
+        assert_eq!(difference(high(), json!({"value": null, "bound": null})), None);
+        assert_eq!(difference(value(1.0), value(2.0)), None);
+    }
 }

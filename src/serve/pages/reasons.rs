@@ -28,7 +28,7 @@ const SENTENCES: [(&str, &str); 43] = [
     ("not_known_yet", "Nothing had been filed by the day asked about."),
     ("not_tagged", "The company tags no concept of this line."),
     ("off_calendar", "The period does not lie on the company's fiscal calendar."),
-    ("open_ended_median", "At least one median lies in an open-ended interval, so that only a bound is published."),
+    ("open_ended_median", "A bound is not an estimate."),
     ("other_concept", "The company tags this line with a concept that is not taken here."),
     ("other_unit", "The company states this line in another unit than US dollars."),
     ("part_of_revenue", "Revenue from contracts with customers only; interest, premiums or other revenue is not in it."),

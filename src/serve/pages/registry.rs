@@ -1,18 +1,30 @@
-//! Businesses, licenses, properties with their permits: the record as a person reads it, how sure each link is, and the list it comes from.
+//! Businesses, licenses, properties with their permits: the record as a person reads it, how sure each link is, and the list it comes from; and the permits of
+//! a place.
+
+use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
+use serde_json::Value as Json;
 
 use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
+use crate::http::parameters::allowed;
 use crate::http::problem::{Code, Problem, Result};
+
+/// Dataset of permits, as `/v1/coverage` names it.
+const PERMITS: &str = "permit.permit";
 
 pub const PAGES: &[Page] = &[
     Page { path: "/business/{entity_id}", make: |visit| business(visit).boxed() },
     Page { path: "/license/{license_id}", make: |visit| license(visit).boxed() },
     Page { path: "/property/{property_id}", make: |visit| property(visit).boxed() },
     Page { path: "/permit/{permit_id}", make: |visit| permit(visit).boxed() },
+    Page { path: "/permits", make: |visit| permits(visit).boxed() },
 ];
+
+/// What permits are looked for by: parameters of the search, and of the page.
+const PERMIT_FILTERS: [&str; 9] = ["jurisdiction", "address", "permit_number", "contractor", "type", "status", "date_field", "date_from", "date_to"];
 
 async fn business(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask(format!("/v1/business/{}", segment(visit.value("entity_id")))).await?;
@@ -41,4 +53,32 @@ async fn permit(visit: &Visit<'_>) -> Result<Made> {
     let permit = answer["data"].as_array().into_iter().flatten().find(|permit| permit["permit_id"] == permit_id);
     let Some(permit) = permit else { return Err(Problem::of_field(Code::NotFound, "permit_id", format!("the release has no permit `{permit_id}`"))) };
     Ok(Made::Page("permit.html", context! { permit }))
+}
+
+/// Permits by the filters that are given; without any, the jurisdictions that have some.
+async fn permits(visit: &Visit<'_>) -> Result<Made> {
+    let filters = PERMIT_FILTERS.map(|name| (name, visit.parameter(name)));
+    let fields: BTreeMap<&str, &str> = filters.iter().map(|(name, value)| (*name, value.unwrap_or_default())).collect();
+    let at = |path: &str, cursor| target(path, &[&filters[..], &[("cursor", cursor)]].concat());
+    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+    let covered = coverage["data"]["datasets"].as_array().into_iter().flatten().find(|dataset| dataset["dataset_id"] == PERMITS);
+    let found = match filters.iter().any(|(_, value)| value.is_some()) {
+        true => visit.ask(at("/v1/permits/search", visit.parameter("cursor"))).await,
+        false => Ok(Json::Null),
+    };
+    // What cannot be answered stands beside the form, which keeps what was typed.
+    let (found, refusal) = match found {
+        Ok(found) => (found, None),
+        Err(problem) if problem.code.status().is_client_error() && problem.code != Code::RateLimited => (Json::Null, Some(problem.detail)),
+        Err(problem) => return Err(problem),
+    };
+    let page = &found["meta"]["page"];
+    let values = |column| allowed(&visit.pages.service.contracts, PERMITS, column);
+    Ok(Made::Page(
+        "permits_search.html",
+        context! {
+            fields, refusal, page, permits => found["data"], lists => covered.map(|dataset| &dataset["lists"]), types => values("type"),
+            statuses => values("status"), next => at("/permits", page["next_cursor"].as_str()),
+        },
+    ))
 }

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use serde_json::Value as Json;
 
+use super::status::states_by_dataset;
 use super::templates::context;
 use super::visit::{Visit, target};
 use super::{Made, Page};
@@ -29,7 +30,7 @@ async fn start(visit: &Visit<'_>) -> Result<Made> {
         let rows: u64 = datasets.iter().filter_map(|dataset| dataset["rows"].as_u64()).sum();
         context! { family, datasets, rows }
     });
-    Ok(Made::Page("start.html", context! { families => families.collect::<Vec<_>>() }))
+    Ok(Made::Page("start.html", context! { families => families.collect::<Vec<_>>(), states => states_by_dataset(visit).await? }))
 }
 
 async fn search(visit: &Visit<'_>) -> Result<Made> {

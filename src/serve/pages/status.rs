@@ -1,6 +1,6 @@
 //! How every dataset stands: fresh, late since, blocked and why, its rows over the last releases, what was set aside and by which rule.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
@@ -34,6 +34,16 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
     let has_history = details.iter().any(|details| details["data"]["history"].as_array().is_some_and(|releases| releases.len() > 1));
     let published_at = datasets.first().map(|dataset| &dataset["published_at"]);
     Ok(Made::Page("status.html", context! { rows, has_history, without_records, summary, runs => runs["data"]["runs"], published_at }))
+}
+
+/// The states of all datasets, by dataset.
+///
+/// # Errors
+/// Those of the endpoint.
+pub async fn states_by_dataset(visit: &Visit<'_>) -> Result<BTreeMap<String, String>> {
+    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+    let datasets = coverage["data"]["datasets"].as_array().into_iter().flatten();
+    Ok(datasets.filter_map(|dataset| Some((dataset["dataset_id"].as_str()?.to_owned(), dataset["state"].as_str()?.to_owned()))).collect())
 }
 
 /// The first day on which an edition that is expected is late.

@@ -71,8 +71,9 @@ impl Svg {
 
     /// Text that begins (`start`), ends (`end`) or has its middle (`middle`) at a point.
     pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
+        let class = if class.is_empty() { String::new() } else { format!(r#" class="{class}""#) };
         let anchor = if anchor == "start" { String::new() } else { format!(r#" text-anchor="{anchor}""#) };
-        let _ = write!(self.marks, r#"<text class="{class}"{anchor} x="{}" y="{}">{}</text>"#, short(x), short(y), escaped(text));
+        let _ = write!(self.marks, r#"<text{class}{anchor} x="{}" y="{}">{}</text>"#, short(x), short(y), escaped(text));
     }
 
     /// Labels below a chart, each around its place.

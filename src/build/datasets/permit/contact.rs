@@ -4,9 +4,8 @@ use polars::prelude::*;
 
 use super::CONTACT;
 use super::cells::Reader;
-use super::frame_columns::{Feed, Located, constant, made, texts};
+use super::frame_columns::{Feed, constant, made, texts};
 use super::organizations::{self, NamesOf, Party};
-use super::rows::Permit;
 use super::settings::{ContactGroup, Names, Settings, lower_case};
 use crate::datasets::placeholders::{Holds, is_placeholder};
 use crate::datasets::vocabulary::{UNKNOWN, unknown_value};
@@ -48,13 +47,11 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Vec<Contact> {
     blocks.flat_map(|(group, prefix)| parties(reader, group, &prefix)).collect()
 }
 
-/// The frame of `permit.contact`.
-pub(super) fn frame(permits: &[Located], settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
-    type Party<'a> = (i32, &'a Contact, &'a Permit, &'a [u64]);
-    let items: Vec<Party<'_>> = permits
-        .iter()
-        .flat_map(|(permit, pointers)| permit.contacts.iter().zip(1..).map(move |(contact, seq)| (seq, contact, permit, pointers.as_slice())))
-        .collect();
+/// The frame of `permit.contact`, of permits by their ids, parties and places of rows.
+pub(super) fn frame<'a>(permits: impl Iterator<Item = (&'a str, &'a [Contact], &'a [u64])>, settings: &Settings, feed: &Feed<'_>) -> Result<DataFrame> {
+    type Numbered<'a> = (i32, &'a Contact, &'a str, &'a [u64]);
+    let items: Vec<Numbered<'a>> =
+        permits.flat_map(|(permit_id, contacts, pointers)| contacts.iter().zip(1..).map(move |(contact, seq)| (seq, contact, permit_id, pointers))).collect();
     let height = items.len();
     let items = items.as_slice();
     macro_rules! text {
@@ -63,11 +60,11 @@ pub(super) fn frame(permits: &[Located], settings: &Settings, feed: &Feed<'_>) -
         };
     }
     let columns = vec![
-        made("record_id", items, |(seq, _, permit, _)| Some(format!("{CONTACT}:{}:{seq}", permit.permit_id))),
+        made("record_id", items, |(seq, _, permit_id, _)| Some(format!("{CONTACT}:{permit_id}:{seq}"))),
         constant("jurisdiction", &settings.jurisdiction.id, height),
         constant("source_id", feed.source_id, height),
         constant("bucket", feed.bucket, height),
-        texts("permit_id", items, |(_, _, permit, _)| Some(&permit.permit_id)),
+        texts("permit_id", items, |(_, _, permit_id, _)| Some(*permit_id)),
         items.iter().map(|(seq, ..)| Some(*seq)).collect::<Int32Chunked>().with_name("seq".into()).into_column(),
         texts("role", items, |(_, contact, ..)| Some(&contact.role)),
         text!("role_raw", role_raw),

@@ -2,11 +2,6 @@
 
 use polars::prelude::*;
 
-use super::rows::Permit;
-
-/// A permit and the places of the rows it was made from.
-pub(super) type Located = (Permit, Vec<u64>);
-
 /// Where all rows of a table are from.
 pub(super) struct Feed<'a> {
     pub(super) source_id: &'a str,

@@ -13,14 +13,15 @@ mod rows;
 mod settings;
 mod tags;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 use rayon::prelude::*;
 
 use self::cells::Rows;
-use self::frame_columns::{Feed, Located};
-use self::settings::{Settings, TradeWords};
+use self::frame_columns::Feed;
+use self::rows::Located;
+use self::settings::{ContactGroup, Settings, TradeWords};
 use super::context::finding;
 use super::vocabulary::{SameNames, Vocabulary, Words};
 use super::{Build, Builder, Context, Table};
@@ -38,7 +39,7 @@ const AT_ONCE: usize = 20_000;
 pub(in crate::datasets) const BUILDER: Builder = Builder { code_version: 10, build: Build::Whole(build), check, vocabulary: Some(&VOCABULARY) };
 
 const VOCABULARY: Vocabulary = Vocabulary {
-    columns: |declaration| Ok(super::settings::<Settings>(declaration)?.columns()),
+    columns: |declaration| Ok(columns(&super::settings::<Settings>(declaration)?)),
     words: &[
         Words { setting: "type", dataset_id: PERMIT, column: "type" },
         Words { setting: "only_type", dataset_id: PERMIT, column: "type" },
@@ -51,6 +52,15 @@ const VOCABULARY: Vocabulary = Vocabulary {
     ],
     same_names: Some(same_names),
 };
+
+/// The columns that are read: those that settings name, and those that [`rows`] and [`contact`] ask for.
+fn columns(settings: &Settings) -> BTreeSet<String> {
+    let of_group = |group: &ContactGroup| {
+        let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
+        blocks.into_iter().flat_map(|block| contact::COLUMNS.iter().map(move |part| format!("{block}{part}")))
+    };
+    rows::COLUMNS.iter().copied().chain(settings.named()).map(str::to_owned).chain(settings.contacts.iter().flat_map(of_group)).collect()
+}
 
 fn same_names(declaration: &Declaration) -> std::result::Result<SameNames, Fault> {
     let settings = super::settings::<Settings>(declaration)?;
@@ -88,7 +98,7 @@ fn build(context: &Context<'_>) -> Result<Vec<Table>> {
     }
     let makers = grouped.permits.par_chunks(AT_ONCE).map(|groups| make(context, &rows, groups, &settings, &feed));
     let mut permits = rows::frame(&[], &settings, &feed)?;
-    let mut contacts = contact::frame(&[], &settings, &feed)?;
+    let mut contacts = contact::frame(std::iter::empty(), &settings, &feed)?;
     for made in makers.collect::<Result<Vec<Made>>>()? {
         permits.vstack_mut(&made.permits)?;
         contacts.vstack_mut(&made.contacts)?;
@@ -126,7 +136,15 @@ fn make(context: &Context<'_>, rows: &Rows<'_>, groups: &[(String, Vec<usize>)],
             issues.push(located(context, rows, row, "duplicate_key", Severity::Quarantine, Some(permit_id), detail));
         }
     }
-    Ok(Made { permits: rows::frame(&made, settings, feed)?, contacts: contact::frame(&made, settings, feed)?, issues })
+    Ok(Made {
+        permits: rows::frame(&made, settings, feed)?,
+        contacts: contact::frame(
+            made.iter().map(|(permit, pointers)| (permit.permit_id.as_str(), permit.contacts.as_slice(), pointers.as_slice())),
+            settings,
+            feed,
+        )?,
+        issues,
+    })
 }
 
 fn located(context: &Context<'_>, rows: &Rows<'_>, row: usize, code: &str, severity: Severity, permit_id: Option<&String>, detail: String) -> Issue {

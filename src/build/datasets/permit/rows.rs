@@ -9,7 +9,7 @@ use super::PERMIT;
 use super::address::{self, Location};
 use super::cells::{Reader, Rows, Warning, date};
 use super::contact::{self, Contact};
-use super::frame_columns::{Feed, Located, constant, degrees, made, texts, whole};
+use super::frame_columns::{Feed, constant, degrees, made, texts, whole};
 use super::settings::{Merge, Settings};
 use super::{description, tags};
 use crate::datasets::vocabulary::UNKNOWN;
@@ -108,6 +108,9 @@ pub(super) struct Permit {
     pub(super) warnings: Vec<Warning>,
     pub(super) unknown_values: Vec<String>,
 }
+
+/// A permit and the places of the rows it was made from.
+pub(super) type Located = (Permit, Vec<u64>);
 
 impl Permit {
     /// Its days, the one that says most of how late a row is first.

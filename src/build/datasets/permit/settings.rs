@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{CONTACT, PERMIT, contact, rows};
+use super::{CONTACT, PERMIT};
 use crate::datasets::{Context, Fault};
 use pubdata_core::contract::Words;
 use pubdata_core::error::{Error, Result};
@@ -276,7 +276,7 @@ impl Settings {
     }
 
     /// The columns that are named here.
-    fn named(&self) -> BTreeSet<&str> {
+    pub(super) fn named(&self) -> BTreeSet<&str> {
         let mut named = BTreeSet::new();
         named.extend(self.keys.iter().flatten().map(|column| column.trim_end_matches('?')));
         named.extend(self.line1.iter().chain(&self.line2).flat_map(|piece| piece.split('+')));
@@ -287,15 +287,6 @@ impl Settings {
         named.extend(self.url.iter().flat_map(|url| url.split('{').skip(1).filter_map(|rest| rest.split('}').next())));
         named.extend(self.job_value.iter().map(String::as_str));
         named
-    }
-
-    /// The columns that are read: those named here, and those that [`super::rows`] and [`super::contact`] ask for.
-    pub(super) fn columns(&self) -> BTreeSet<String> {
-        let of_group = |group: &ContactGroup| {
-            let blocks: Vec<String> = (1..=group.blocks.max(1)).map(|number| group.block(number)).collect();
-            blocks.into_iter().flat_map(|block| contact::COLUMNS.iter().map(move |part| format!("{block}{part}")))
-        };
-        rows::COLUMNS.iter().copied().chain(self.named()).map(str::to_owned).chain(self.contacts.iter().flat_map(of_group)).collect()
     }
 }
 

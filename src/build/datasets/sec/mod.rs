@@ -6,6 +6,7 @@ pub(super) mod feeds;
 mod filing;
 pub(super) mod financials;
 mod json;
+mod shards;
 pub(super) mod submissions;
 pub(super) mod taxonomy;
 

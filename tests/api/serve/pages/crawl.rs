@@ -19,7 +19,7 @@ fn kind(path: &str) -> String {
 }
 
 /// Pages whose texts are for people: those of records, datasets and the documentation name columns.
-const WITHOUT_CODES: [&str; 11] = ["business", "company", "compare", "county", "license", "permit", "property", "search", "state", "tax", "zip"];
+const WITHOUT_CODES: [&str; 12] = ["business", "company", "compare", "county", "license", "permit", "permits", "property", "search", "state", "tax", "zip"];
 
 /// Names such as `not_reported` in the text of a page, outside of code and notices.
 fn codes(page: &str) -> Vec<String> {
@@ -53,6 +53,8 @@ async fn every_link_of_every_page_leads_somewhere() {
         "/license/WA-lni-SERVPG*892PL",
         "/property/us-tx-austin:11436-flushwing-dr-78754",
         "/permit/us-tx-austin:2007-115377-BP",
+        "/permits",
+        "/permits?jurisdiction=us-ny-nyc",
         "/search?q=90210",
         "/search?q=apple",
         "/state/CA",
@@ -112,7 +114,7 @@ async fn pages_are_small_and_are_not_sent_twice() {
     let served = Served::new().await;
     let first = browse(&served.router, "/", "").await;
     assert_eq!((first.status.as_u16(), first.header("cache-control")), (200, "private, no-cache"));
-    for path in ["/", "/zip/90210", "/company/320193", "/company/320193?period=quarterly"] {
+    for path in ["/", "/zip/90210", "/company/320193", "/company/320193?period=quarterly", "/status", "/datasets/permit.permit", "/datasets/license.license"] {
         let page = browse(&served.router, path, "").await;
         assert!(page.status == 200 && page.bytes.len() < MAX_PAGE, "{path}: {}", page.bytes.len());
     }

@@ -52,7 +52,11 @@ async fn comparison_shows_the_difference_and_why_one_is_not_tested() {
     let compared = page(&served, "/compare?areas=90210,95120").await;
     // 19,652 ± 1,335 and 38,103 ± 1,908, as the Bureau publishes them.
     assert!(compared.contains("Difference: <strong>-18,451</strong> <span class=\"soft\">± 2,328.67</span>"), "{compared}");
-    assert!(compared.contains("Not tested. At least one median lies in an open-ended interval"), "{compared}");
+    // 126,696 against the Bureau's jam value 250,001, which stands for 250,000 or more.
+    let bound = "Difference: <strong>at most -$123,304</strong> <span class=\"soft\">(95120 is at least $123,304 higher)</span>; ";
+    let untested = "<span class=\"soft\">significance not computed: a bound is not an estimate.</span>";
+    assert!(compared.contains(bound) && compared.contains(untested), "{compared}");
+    assert!(page(&served, "/compare?areas=95120,90210").await.contains("Difference: <strong>at least $123,304</strong>; "));
     assert!(page(&served, "/compare?areas=90210,95120,35950").await.contains("A comparison takes exactly two areas."));
 }
 

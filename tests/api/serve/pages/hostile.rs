@@ -27,7 +27,7 @@ const PATHS: [&str; 13] = [
     "/docs/guides/",
 ];
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 15] = [
     "/search?q=",
     "/compare?areas=90210,",
     "/tax?zip=",
@@ -40,6 +40,8 @@ const FIELDS: [&str; 13] = [
     "/company/320193/statements?statement=",
     "/company/320193/filings?form=",
     "/releases?cursor=",
+    "/permits?jurisdiction=",
+    "/permits?jurisdiction=us-tx-austin&type=",
     "/records/geo.zcta_metric:2023:90210:population?release=",
 ];
 

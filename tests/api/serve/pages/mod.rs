@@ -5,6 +5,8 @@ mod docs;
 mod figures;
 mod forms;
 mod hostile;
+mod marks;
+mod permits;
 mod requests;
 mod swaps;
 

@@ -62,7 +62,7 @@ pub fn chicago() -> Vec<Value> {
             "2",
             &with(
                 elm(),
-                &json!({"issued_date": "2021-01-01", "job_value": "5000000000", "line2": "APT 3", "address_normalized": "100 N ELM ST APT 3, CHICAGO, IL", "expires_date": "2022-01-01"}),
+                &json!({"issued_date": "2021-01-01", "job_value": "5000000000", "line2": "APT 3", "address_normalized": "100 N ELM ST APT 3, CHICAGO, IL", "expires_date": "2022-01-01", "housing_units": 3, "stories": 2}),
             ),
         ),
         permit(
@@ -96,7 +96,11 @@ pub fn austin() -> Vec<Value> {
     };
     vec![
         permit(AUSTIN, "2024-001 BP", &with(&json!({"issued_date": "2024-02-01", "work_class": "new", "property_class": "residential", "job_value": "100"}))),
-        permit(AUSTIN, "2024-002 EP", &with(&json!({"issued_date": "2024-03-01", "type": "electrical", "completed_date": "2024-06-01", "status": "final"}))),
+        permit(
+            AUSTIN,
+            "2024-002 EP",
+            &with(&json!({"issued_date": "2024-03-01", "type": "electrical", "completed_date": "2024-06-01", "status": "final", "expires_date": "2024-09-01"})),
+        ),
         permit(AUSTIN, "2024-003 PP", &with(&json!({"issued_date": "2024-03-01", "type": "plumbing", "parcel_scheme": "tcad", "parcel": "0123"}))),
     ]
 }

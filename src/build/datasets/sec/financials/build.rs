@@ -14,12 +14,13 @@ use crate::datasets::context::finding;
 use crate::datasets::sec::company_facts::{Decoder, WantedConcepts, parse};
 use crate::datasets::sec::fact::CompanyFacts;
 use crate::datasets::sec::filing::{Filing, by_cik, periodic_filings};
+use crate::datasets::sec::shards::shards_of;
 use crate::datasets::{Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode::Member;
 use crate::normalise::pointer_column;
 use pubdata_core::contract::LIST_SEPARATOR;
 use pubdata_core::error::{Error, Result};
-use pubdata_core::ids::{Cik, Digest, cik_bucket};
+use pubdata_core::ids::{Cik, Digest};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::provenance::{Inputs, SourcePointer};
 
@@ -163,13 +164,7 @@ impl Financials {
             ciks.push(cik.ok_or_else(|| Error::format(format!("member `{}` of `{FACTS}` is not named after a registrant", member.name)))?);
         }
         ciks.extend(self.facts_now.keys());
-        ciks.sort_unstable();
-        ciks.dedup();
-        let mut shards: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
-        for cik in ciks {
-            shards.entry(cik_bucket(cik)).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
-        }
-        Ok(shards.into_iter().map(|(key, subjects)| Shard { key, subjects }).collect())
+        Ok(shards_of(ciks, |cik| self.fingerprint(cik)))
     }
 
     /// Of the registrant's facts and of its submissions, which say when a report's period ended.

@@ -17,12 +17,13 @@ use registrant::{Activity, Registrant, RegistrantTable};
 use tickers::TickerLists;
 
 use super::filing::{SubmissionsMember, by_cik};
+use super::shards::shards_of;
 use crate::datasets::Fault;
 use crate::datasets::context::finding;
 use crate::datasets::{Build, Builder, Context, Shard, Sharded, SourceArchive, SourceDocument, Subject, Table};
 use crate::decode;
 use pubdata_core::error::{Error, Result};
-use pubdata_core::ids::{Cik, Digest, cik_bucket};
+use pubdata_core::ids::{Cik, Digest};
 use pubdata_core::issue::{Issue, Severity};
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::Inputs;
@@ -122,15 +123,8 @@ struct Content {
 impl Submissions {
     /// Every registrant of the members, the lists or the indexes, by the last three digits of its CIK.
     fn find_shards(&self) -> Vec<Shard> {
-        let mut ciks: Vec<Cik> =
-            self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied()).collect();
-        ciks.sort_unstable();
-        ciks.dedup();
-        let mut shards: BTreeMap<String, Vec<Subject>> = BTreeMap::new();
-        for cik in ciks {
-            shards.entry(cik_bucket(cik)).or_default().push(Subject { key: cik.to_string(), fingerprint: self.fingerprint(cik) });
-        }
-        shards.into_iter().map(|(key, subjects)| Shard { key, subjects }).collect()
+        let ciks = self.members.iter().map(|(member, _)| member.cik).chain(self.tickers.ciks()).chain(self.index.ciks()).chain(self.now.keys().copied());
+        shards_of(ciks.collect(), |cik| self.fingerprint(cik))
     }
 
     /// Of the registrant's members, its rows of the ticker lists and its rows of the indexes. Where a row stands in which file counts too:
