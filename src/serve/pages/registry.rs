@@ -10,7 +10,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
 use crate::http::parameters::allowed;
-use crate::http::problem::{Code, Problem, Result};
+use crate::http::problem::{Code, Result};
 
 /// Dataset of permits, as `/v1/coverage` names it.
 const PERMITS: &str = "permit.permit";
@@ -42,17 +42,21 @@ async fn property(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("property.html", context! { property => answer["data"], page => answer["meta"]["page"] }))
 }
 
-/// A permit by its id: its record says of which list and number it is, and the search shows it as all permits are shown.
+/// A permit by its id: its record has the jurisdiction and number, and the search shows it as all permits are shown. A permit without a number may be
+/// beyond the first page of the search; its record is shown then.
 async fn permit(visit: &Visit<'_>) -> Result<Made> {
     let permit_id = visit.value("permit_id");
-    let record = visit.ask(format!("/v1/provenance/{}", segment(&format!("permit.permit:{permit_id}")))).await?;
+    let record_id = segment(&format!("{PERMITS}:{permit_id}"));
+    let record = visit.ask(format!("/v1/provenance/{record_id}")).await?;
     let column = |name: &str| record["data"]["record"]["columns"][name].as_str().map(str::to_owned);
     let (jurisdiction, number) = (column("jurisdiction"), column("permit_number"));
     let query = [("jurisdiction", jurisdiction.as_deref()), ("permit_number", number.as_deref()), ("limit", Some("100"))];
     let answer = visit.ask(target("/v1/permits/search", &query)).await?;
     let permit = answer["data"].as_array().into_iter().flatten().find(|permit| permit["permit_id"] == permit_id);
-    let Some(permit) = permit else { return Err(Problem::of_field(Code::NotFound, "permit_id", format!("the release has no permit `{permit_id}`"))) };
-    Ok(Made::Page("permit.html", context! { permit }))
+    Ok(match permit {
+        Some(permit) => Made::Page("permit.html", context! { permit }),
+        None => Made::Redirect(format!("/records/{record_id}"), None),
+    })
 }
 
 /// Permits by the filters that are given; without any, the jurisdictions that have some.

@@ -315,3 +315,39 @@ fn every_property_says_what_it_is() {
     meaningless("", &json!({"a": [{"properties": {"b": {"description": "Unit."}, "c": {"description": "Free text as published, trimmed."}}}]}), &mut found);
     assert_eq!(found, ["/a/0/b: Unit.", "/a/0/c: Free text as published, trimmed."]);
 }
+
+/// What is wrong with the wording of a text: a name that is not closed, marks of two sentences, a pattern where words belong.
+fn miswritten(text: &str) -> Option<&'static str> {
+    let has = |part: &str| text.contains(part);
+    match () {
+        () if !text.matches('`').count().is_multiple_of(2) => Some("a backtick is not closed"),
+        () if ["?.", ".,", ",.", ";.", ":."].iter().any(|marks| has(marks)) || has("..") && !has("...") => Some("two marks follow each other"),
+        () if has("  ") || has(" ,") || has("( ") => Some("a space is in the wrong place"),
+        () if has("(?") || has("^[") || has("{5}") => Some("a regular expression"),
+        () => None,
+    }
+}
+
+fn texts(value: &Value, found: &mut Vec<String>) {
+    for (name, member) in value.as_object().into_iter().flatten() {
+        match member {
+            Value::String(text) if ["description", "summary", "title"].contains(&name.as_str()) => found.push(text.clone()),
+            _ if name.starts_with("example") => {}
+            _ => texts(member, found),
+        }
+    }
+    value.as_array().into_iter().flatten().for_each(|item| texts(item, found));
+}
+
+#[test]
+fn texts_of_the_document_are_written_out() {
+    let contracts = Declarations::load(DeclarationFiles::built_in()).unwrap().contracts;
+    let mut found = Vec::new();
+    texts(&openapi_document(&contracts, None), &mut found);
+    assert!(found.len() > 1000, "{}", found.len());
+    let wrong: Vec<_> = found.iter().filter_map(|text| Some((miswritten(text)?, text))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    for text in ["The `code", "Is it so?.", "Five digits, ^[0-9]{5}$", "One  two"] {
+        assert!(miswritten(text).is_some(), "{text}");
+    }
+}
