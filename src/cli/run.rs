@@ -27,6 +27,9 @@ pub(super) struct SourceArgs {
     selectors: Vec<String>,
     #[command(flatten)]
     publishers: PublisherArgs,
+    /// Fetches files even if the publisher's own document says that they did not change.
+    #[arg(long)]
+    ask_all: bool,
     /// Time limit for the files of one pipeline; the run then continues without it.
     #[arg(long, env = "PUBDATA_FETCH_MINUTES", value_name = "MINUTES", default_value_t = 240, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     fetch_minutes: u32,
@@ -93,7 +96,8 @@ pub(super) struct ExtentArgs {
 }
 
 fn settings(global: &Global, source: &SourceArgs) -> Result<RunSettings> {
-    let fetch = FetchSettings { pipeline_deadline: Duration::from_secs(u64::from(source.fetch_minutes) * 60), ..source.publishers.fetch_settings() };
+    let pipeline_deadline = Duration::from_secs(u64::from(source.fetch_minutes) * 60);
+    let fetch = FetchSettings { pipeline_deadline, asks_all: source.ask_all, ..source.publishers.fetch_settings() };
     let declarations = global.declarations()?;
     // Before the home is made: a name typed wrong leaves nothing behind.
     run::check_selectors(&declarations, &source.selectors, fetch.clock.now())?;
@@ -332,9 +336,10 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     output::print_line!("{} tasks: {counts}; {} rows built, {} quarantined", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     output::print_line!(
-        "sources: {} new, {} unchanged, {} failed; no file at {} more addresses (optional, or not published yet)",
+        "sources: {} new, {} unchanged, {} reused, {} failed; no file at {} more addresses (optional, or not published yet)",
         count("new"),
         count("unchanged"),
+        count("reused"),
         count("failed"),
         count("absent") + count("not configured")
     );

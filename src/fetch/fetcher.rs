@@ -22,7 +22,7 @@ use super::{FetchProgress, FetchSettings, Outcome, Request, check};
 use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::Digest;
 use pubdata_core::provenance::{Obtained, Snapshot, is_future_date};
-use pubdata_store::{FileStamp, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file};
+use pubdata_store::{FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Partial, PartialOf, Snapshots, open_file};
 
 /// A file younger than this may change again without a change of its date.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -32,6 +32,9 @@ const BY_HAND: &str = "by hand";
 
 /// Bytes of a file on a mirror that are copied between two reports of progress.
 const PIECE: u64 = 16 << 20;
+
+/// A file that was fetched so long after the change that its publisher states has that change in it.
+const SETTLED_SECONDS: i64 = 24 * 3600;
 
 /// Fetches files into the snapshot store.
 pub struct Fetcher {
@@ -162,8 +165,13 @@ impl Fetcher {
     ) -> Result<Outcome> {
         let url = address.secrets;
         let known = self.known_at(&origin, request, url);
+        if let Some(known) = known.as_ref().filter(|known| self.is_reusable(request, known)) {
+            return self.reuse(request, known);
+        }
         let mut partial = self.partial(request, url).await?;
-        let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: known.as_ref() };
+        // A file that was reused is fetched to test what the document states, so nothing else that its server says is a condition.
+        let conditions = known.as_ref().filter(|known| known.stated.is_none_or(|stated| stated.reused_runs == 0));
+        let target = Target { origin, address, max_bytes: request.max_bytes, is_page: request.is_page, known: conditions };
         let mut retries = RetryPolicy::new(&self.settings);
         let answer = loop {
             let attempted = match target.address.url.scheme() {
@@ -306,7 +314,7 @@ impl Fetcher {
                 // Whoever says otherwise than the publisher's server answers for it.
                 known.snapshot.obtained = Obtained::ByHand;
                 known.snapshot.mirror = None;
-                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, ..known };
+                known = KnownUrl { origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, stated: None, ..known };
                 self.snapshots.remember(&known)?;
             }
             return self.unchanged(request, &known);
@@ -320,7 +328,7 @@ impl Fetcher {
     /// # Errors
     /// `Store`, when that cannot be written down.
     pub fn keep_imported(&self, snapshot: &Snapshot) -> Result<()> {
-        let known = KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None };
+        let known = KnownUrl { snapshot: snapshot.clone(), origin: BY_HAND.to_owned(), stamp: None, is_length_unknown: false, future_date: None, stated: None };
         self.snapshots.remember(&known)
     }
 
@@ -349,6 +357,7 @@ impl Fetcher {
             obtained: if arrival.origin == BY_HAND { Obtained::ByHand } else { Obtained::ByProgram },
             mirror: arrival.mirror,
         };
+        let stated = known_change(request, now, previous.as_ref().filter(|previous| previous.origin == arrival.origin), &snapshot.sha256);
         let previous = previous.filter(|previous| previous.snapshot.sha256 == snapshot.sha256);
         if let Some(previous) = previous.as_ref().filter(|previous| previous.future_date.is_none() || published.is_none()) {
             // The same bytes under a new date are still the bytes of the first one, unless that one did not count.
@@ -357,7 +366,7 @@ impl Fetcher {
         }
         let has_no_length = partial.of().is_some_and(|of| of.is_length_unknown);
         let future_date = in_the_future.map(utc_date);
-        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false, future_date };
+        let mut known = KnownUrl { snapshot, origin: arrival.origin, stamp: arrival.stamp, is_length_unknown: false, future_date, stated };
         let (snapshots, request, is_sample) = (self.snapshots.clone(), request.clone(), self.is_sample());
         let accept = move || {
             let checked = match known.snapshot.obtained {
@@ -380,11 +389,31 @@ impl Fetcher {
     /// The known snapshot, under the label the declaration has for it today.
     fn unchanged(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
         let mut known = known.clone();
-        if known.snapshot.source_version != request.source_version {
+        let stated = known_change(request, self.settings.clock.now(), Some(&known), &known.snapshot.sha256);
+        if known.snapshot.source_version != request.source_version || known.stated != stated {
             known.snapshot.source_version.clone_from(&request.source_version);
+            known.stated = stated;
             self.snapshots.remember(&known)?;
         }
         Ok(Outcome::Unchanged(known.snapshot))
+    }
+
+    /// Whether the known file can be used without asking for it: the publisher's document states the instant of the last fetch, nothing contradicted it,
+    /// and no proof is due.
+    fn is_reusable(&self, request: &Request, known: &KnownUrl) -> bool {
+        let (Some(stated), Some(before)) = (request.stated, known.stated) else { return false };
+        // A portal may hand out an older export for some hours after a change.
+        let is_settled = before.fetched_seconds.saturating_sub(before.seconds) >= SETTLED_SECONDS;
+        let is_believed = is_settled && !before.is_contradicted && !known.is_length_unknown;
+        !self.settings.asks_all && is_as_stated(request, known) && is_believed && before.reused_runs + 1 < stated.whole_every
+    }
+
+    fn reuse(&self, request: &Request, known: &KnownUrl) -> Result<Outcome> {
+        let mut known = known.clone();
+        known.snapshot.source_version.clone_from(&request.source_version);
+        known.stated = known.stated.map(|stated| KnownChange { reused_runs: stated.reused_runs + 1, ..stated });
+        self.snapshots.remember(&known)?;
+        Ok(Outcome::Reused(known.snapshot))
     }
 
     fn known(&self, request: &Request, url: &SecretUrl) -> Option<KnownUrl> {
@@ -420,6 +449,22 @@ impl Fetcher {
             }
         }
     }
+}
+
+/// Whether the publisher's document states the same instant as when the file was last fetched.
+fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
+    known.stated.is_some_and(|before| request.stated.is_some_and(|stated| stated.seconds == before.seconds))
+}
+
+/// What to remember of the document's statement after the file was fetched: whether its bytes contradict it stays known until the instant moves.
+fn known_change(request: &Request, now: Timestamp, previous: Option<&KnownUrl>, sha256: &Digest) -> Option<KnownChange> {
+    let seconds = request.stated?.seconds;
+    let before = previous.filter(|previous| is_as_stated(request, previous));
+    // What came soon after the change may have been an export from before it.
+    let is_settled = |known: &KnownChange| known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS;
+    let is_contradicted =
+        before.is_some_and(|before| before.stated.is_some_and(|stated| stated.is_contradicted || is_settled(&stated) && before.snapshot.sha256 != *sha256));
+    Some(KnownChange { seconds, fetched_seconds: now.as_second(), reused_runs: 0, is_contradicted })
 }
 
 /// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.

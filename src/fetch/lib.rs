@@ -77,6 +77,17 @@ pub struct Request {
     pub redirects: Vec<String>,
     /// A secret that the publisher takes in a header, sent when it is configured.
     pub app_token: Option<AppToken>,
+    /// What the publisher says elsewhere of the file's last change.
+    pub stated: Option<StatedChange>,
+}
+
+/// What a publisher's document says of a file's last change: while the instant stays the same, the known file is reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatedChange {
+    /// Seconds since 1970-01-01.
+    pub seconds: i64,
+    /// The file is fetched in every n-th run all the same, which proves that the document is right.
+    pub whole_every: u32,
 }
 
 /// What a fetch found. Failures are errors of kind `Fetch`; the last good snapshot stays in place then.
@@ -86,6 +97,8 @@ pub enum Outcome {
     New(Snapshot),
     /// The bytes that are already known.
     Unchanged(Snapshot),
+    /// The known bytes; the file was not asked for, because the publisher's document says that it did not change.
+    Reused(Snapshot),
     /// The publisher says that there is no such file (404, 410), or no mirror has it.
     Absent,
     /// The URL needs a secret that is not configured; nothing was asked.
@@ -133,6 +146,8 @@ pub struct FetchSettings {
     /// Where names lead in tests, whose publishers are on this machine. Names that stand here may lead there; all others are looked up.
     pub resolve: BTreeMap<String, SocketAddr>,
     pub clock: Arc<dyn Clock>,
+    /// Whether files are asked for whatever publishers' documents say of them.
+    pub asks_all: bool,
     /// Logins of the sources whose URLs are `sftp://`, by source.
     pub sftp: BTreeMap<String, SftpLogin>,
 }
@@ -174,6 +189,7 @@ impl Default for FetchSettings {
             ca_file: None,
             resolve: BTreeMap::new(),
             clock: Arc::new(SystemClock),
+            asks_all: false,
             sftp: BTreeMap::new(),
         }
     }

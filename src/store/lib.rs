@@ -81,7 +81,7 @@ pub use scratch::Scratch;
 pub use seen_logs::{LogEvidence, SEEN_LOG_FORMAT_VERSION, SeenLog, keep_log_evidence, remember_log, seen_log, seen_logs};
 pub use shared::{SharedFile, SharedStore};
 pub use shared_snapshots::Taken;
-pub use snapshots::{FileStamp, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot};
+pub use snapshots::{FileStamp, KnownChange, KnownUrl, MOST_HEADER_BYTES, Snapshots, StoredSnapshot};
 pub use staging::Staging;
 pub use temporary::TemporaryHome;
 pub use told::without_folders;

@@ -53,6 +53,22 @@ pub struct KnownUrl {
     /// The publisher's date of the bytes, where it lies after the day of the fetch and does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub future_date: Option<String>,
+    /// What the publisher's own document said of the file when it was last fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<KnownChange>,
+}
+
+/// What a publisher's document said of a file's last change when the file was last fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownChange {
+    /// Instant of the change, seconds since 1970-01-01.
+    pub seconds: i64,
+    /// Instant of the last fetch, likewise.
+    pub fetched_seconds: i64,
+    /// Runs since then that reused the file without fetching it.
+    pub reused_runs: u32,
+    /// Whether the bytes changed while the stated instant did not.
+    pub is_contradicted: bool,
 }
 
 impl KnownUrl {

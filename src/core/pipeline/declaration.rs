@@ -330,6 +330,9 @@ pub struct DatedBy {
     pub url: String,
     /// Name of the member that is the instant of the last change, seconds since 1970-01-01.
     pub seconds: String,
+    /// While that instant stays, the file is fetched in every n-th run only; in every run when absent. Has no effect on records.
+    #[serde(default, skip_serializing)]
+    pub whole_every: Option<u32>,
 }
 
 /// A list that comes page by page: pages are fetched until one has fewer records than it could.

@@ -213,6 +213,12 @@ impl Declarations {
         if source.dated_by.as_ref().is_some_and(|dated_by| !dated_by.url.starts_with("https://") || source.source_date.is_some() || source.listing.is_some()) {
             report("dated_by", "its URL must start with https://, and the source has neither `source_date` nor `listing`".to_owned());
         }
+        if source.dated_by.as_ref().is_some_and(|dated_by| dated_by.whole_every.is_some_and(|runs| runs < 2)) {
+            report("dated_by", "`whole_every` must be at least 2; without it the file is fetched in every run".to_owned());
+        }
+        if source.dated_by.as_ref().is_some_and(|dated_by| dated_by.whole_every.is_some()) && source.pages.is_some() {
+            report("dated_by", "`whole_every` is for files, and this source is a list of pages".to_owned());
+        }
         let mapped: BTreeSet<&String> = source.columns.values().flatten().collect();
         for column in source.ignore.iter().filter(|column| mapped.contains(column)) {
             report("ignore", format!("column `{column}` is both mapped and ignored"));

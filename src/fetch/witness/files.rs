@@ -54,7 +54,7 @@ async fn compare(settings: &WitnessSettings, snapshots: &Snapshots, files: Files
             continue;
         }
         let row = match fetcher.fetch(&request(source, &url, left), &NoProgress).await {
-            Ok(Outcome::New(now) | Outcome::Unchanged(now)) => {
+            Ok(Outcome::New(now) | Outcome::Unchanged(now) | Outcome::Reused(now)) => {
                 left = left.saturating_sub(now.size_bytes);
                 let (outcome, detail) = judged(&now, now.sha256 == sha256, &file);
                 told(outcome, detail)
@@ -88,6 +88,7 @@ fn request(source: &Source, url: &str, max_bytes: u64) -> Request {
         bundled: None,
         redirects: source.redirects.clone(),
         app_token: None,
+        stated: None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::wanted::{Fetched, Wanted};
-use crate::reporting::findings::{FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING};
+use crate::reporting::findings::{CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING};
 use crate::reporting::plan::Problem;
 use crate::settings::RunSettings;
 use pubdata_core::error::Result;
@@ -36,6 +36,7 @@ impl Arrivals {
                     let labelled = |snapshot: &Snapshot| Snapshot { source_version: request.source_version.clone(), ..snapshot.clone() };
                     arrivals.snapshots.extend(found.iter().map(labelled));
                     arrivals.findings.extend(of_unknown_length(settings, found)?);
+                    arrivals.findings.extend(of_unstated_changes(settings, found)?);
                     arrivals.findings.extend(of_future_dates(settings, request, future_date.as_deref(), found)?);
                     continue;
                 }
@@ -112,6 +113,23 @@ fn of_future_dates(settings: &RunSettings, request: &Request, stated: Option<&st
         SourceFinding::new(&request.source_id, FUTURE_DATE, detail)
     };
     Ok(dates.into_iter().map(finding).collect())
+}
+
+/// Reports files whose bytes changed while the publisher's document said that they did not.
+fn of_unstated_changes(settings: &RunSettings, found: &[Snapshot]) -> Result<Vec<SourceFinding>> {
+    let snapshots = Snapshots::open(&settings.home)?;
+    let is_contradicted = |snapshot: &&Snapshot| {
+        let known = snapshots.known_url(&snapshot.source_id, &snapshot.url).filter(|known| known.snapshot.sha256 == snapshot.sha256);
+        known.and_then(|known| known.stated).is_some_and(|stated| stated.is_contradicted)
+    };
+    let finding = |snapshot: &Snapshot| {
+        let detail = format!(
+            "{}: the file changed and the publisher's document says that it did not; the file is fetched in every run until the document says otherwise",
+            snapshot.url
+        );
+        SourceFinding::new(&snapshot.source_id, CHANGED_UNSTATED, detail)
+    };
+    Ok(found.iter().filter(is_contradicted).map(finding).collect())
 }
 
 /// Tells of files whose server says neither how long they are nor where they end, and whose own end proves nothing.

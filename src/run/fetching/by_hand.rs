@@ -52,7 +52,7 @@ pub(crate) fn imported(snapshots: &Snapshots, request: &Request) -> Result<Optio
 pub(crate) fn stands(imported: &Snapshot, answer: &Result<Outcome>) -> bool {
     match answer {
         Ok(Outcome::New(snapshot)) => snapshot.source_date < imported.source_date,
-        Ok(Outcome::Unchanged(_)) => false,
+        Ok(Outcome::Unchanged(_) | Outcome::Reused(_)) => false,
         Ok(Outcome::Absent | Outcome::NotConfigured { .. }) | Err(_) => true,
     }
 }

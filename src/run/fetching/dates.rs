@@ -1,4 +1,4 @@
-//! Dates files by the documents beside them: a portal makes an export anew for whoever asks, and says elsewhere when its rows last changed.
+//! Reads the documents that say when files last changed: a portal makes an export anew for each request, and states the change elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::settings::RunSettings;
 use pubdata_build::decode;
 use pubdata_core::error::Result;
 use pubdata_core::provenance::is_future_date;
-use pubdata_fetch::{Fetcher, Request};
+use pubdata_fetch::{Fetcher, Request, StatedChange};
 
 /// Largest document about a list.
 const MAX_BYTES: u64 = 16 << 20;
@@ -26,10 +26,14 @@ pub(crate) async fn date_files(settings: &RunSettings, fetcher: &Fetcher, files:
     }
     let (fetched, mut sources) = fetch_all(settings, fetcher, documents.into_values().collect(), observer).await?;
     for file in files {
-        match stated_day(fetcher, file, &fetched) {
-            Some(day) if is_future_date(day, settings.today()) => file.future_date = Some(day.to_string()),
-            day => file.request.source_date = day.map(|day| day.to_string()).or(file.request.source_date.take()),
+        let Some((seconds, day)) = stated_change(fetcher, file, &fetched) else { continue };
+        if is_future_date(day, settings.today()) {
+            file.future_date = Some(day.to_string());
+            continue;
         }
+        file.request.source_date = Some(day.to_string());
+        let whole_every = file.dated_by.as_ref().and_then(|dated_by| dated_by.whole_every);
+        file.request.stated = whole_every.map(|whole_every| StatedChange { seconds, whole_every });
     }
     sources.retain(|source| source.outcome != "absent");
     Ok(sources)
@@ -50,7 +54,8 @@ fn document(file: &Wanted) -> Option<Wanted> {
     Some(Wanted { request, paging: None, dated_by: None, future_date: None })
 }
 
-fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<Date> {
+/// The instant that a file's document states, in seconds since 1970-01-01, and its day (UTC).
+fn stated_change(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fetched>) -> Option<(i64, Date)> {
     let dated_by = file.dated_by.as_ref()?;
     let Fetched::Snapshots(snapshots) = documents.get(&dated_by.url)? else { return None };
     let content = decode::read_document(&fetcher.snapshots().path(snapshots.first()?), MAX_BYTES).ok();
@@ -60,5 +65,5 @@ fn stated_day(fetcher: &Fetcher, file: &Wanted, documents: &BTreeMap<String, Fet
     if instant.is_none() {
         tracing::warn!(url = %dated_by.url, "does not say when its rows changed: no number `{}`", dated_by.seconds);
     }
-    instant.map(|instant| instant.to_zoned(jiff::tz::TimeZone::UTC).date())
+    instant.map(|instant| (instant.as_second(), instant.to_zoned(jiff::tz::TimeZone::UTC).date()))
 }

@@ -7,7 +7,7 @@ use futures_util::stream;
 
 use super::pages::fetch_list;
 use super::source_fetcher::SourceFetcher;
-use super::wanted::{Fetched, Wanted};
+use super::wanted::{Fetched, REUSED, Wanted};
 use crate::observer::SharedObserver;
 use crate::reporting::plan::FetchedSource;
 use crate::settings::RunSettings;
@@ -44,7 +44,11 @@ async fn fetch_wanted(source_fetcher: &SourceFetcher<'_>, wanted: &Wanted) -> Re
     if let Some(paging) = &wanted.paging {
         return fetch_list(source_fetcher, &wanted.request, paging).await;
     }
-    let (fetched, is_new) = source_fetcher.fetch_one(&wanted.request).await?;
-    let source = fetched.told(&wanted.request.url, is_new);
+    let (fetched, outcome) = source_fetcher.fetch_one(&wanted.request).await?;
+    let mut source = fetched.told(&wanted.request.url, outcome);
+    if outcome == REUSED {
+        let changed = wanted.request.stated.and_then(|stated| jiff::Timestamp::from_second(stated.seconds).ok());
+        source.detail = wanted.dated_by.as_ref().zip(changed).map(|(dated_by, changed)| format!("{} says that it last changed at {changed}", dated_by.url));
+    }
     Ok((fetched, vec![source]))
 }

@@ -82,7 +82,7 @@ pub async fn import(settings: &RunSettings, import: &Import) -> Result<Imported>
     let fetcher = Fetcher::new(settings.fetch.clone(), snapshots)?;
     let (snapshot, is_new) = match fetcher.import(&request, &import.file).await? {
         Outcome::New(snapshot) => (snapshot, true),
-        Outcome::Unchanged(snapshot) => (snapshot, false),
+        Outcome::Unchanged(snapshot) | Outcome::Reused(snapshot) => (snapshot, false),
         Outcome::Absent | Outcome::NotConfigured { .. } => return Err(Error::config(format!("there is no file {}", import.file.display()))),
     };
     let is_redated = before.as_ref().is_some_and(|before| before.snapshot.source_date != snapshot.source_date);

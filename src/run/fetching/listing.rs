@@ -30,6 +30,7 @@ pub(crate) fn listing_page(source: &Source) -> Wanted {
         bundled: None,
         redirects: source.redirects.clone(),
         app_token: source.app_token.clone(),
+        stated: None,
     };
     Wanted { request, paging: None, dated_by: None, future_date: None }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::source_fetcher::SourceFetcher;
-use super::wanted::{Fetched, Paging};
+use super::wanted::{Fetched, NEW, Paging};
 use crate::reporting::plan::FetchedSource;
 use pubdata_build::decode;
 use pubdata_core::error::{ErrorKind, Result};
@@ -152,11 +152,11 @@ impl ListFetcher<'_> {
     }
 
     async fn tell(&self, request: &Request, told: &mut Told) -> Result<Fetched> {
-        let (fetched, is_new) = self.0.fetch_one(request).await?;
+        let (fetched, outcome) = self.0.fetch_one(request).await?;
         // What was new when the list was asked for the first time is new.
-        let was_new = told.get(&request.url).is_some_and(|source| source.outcome == "new");
-        let is_new = is_new || (was_new && matches!(fetched, Fetched::Snapshots(_)));
-        told.insert(request.url.clone(), fetched.told(&request.url, is_new));
+        let was_new = told.get(&request.url).is_some_and(|source| source.outcome == NEW);
+        let outcome = if was_new && matches!(fetched, Fetched::Snapshots(_)) { NEW } else { outcome };
+        told.insert(request.url.clone(), fetched.told(&request.url, outcome));
         Ok(fetched)
     }
 }

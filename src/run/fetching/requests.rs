@@ -44,11 +44,12 @@ pub(crate) fn requests(settings: &RunSettings, declaration: &Declaration, source
             bundled: bundled.transpose()?,
             redirects: source.redirects.clone(),
             app_token: source.app_token.clone(),
+            stated: None,
             url,
             keys,
         };
         let dated_by = source.dated_by.as_ref();
-        let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, seconds: dated_by.seconds.clone() }));
+        let dated_by = dated_by.map(|dated_by| expand(&dated_by.url, &request.keys).map(|url| DatedBy { url, ..dated_by.clone() }));
         let paging = source.pages.clone().map(|pages| Paging { pages, url: source.url.clone(), format: source.format.clone(), min_bytes: source.min_bytes });
         Ok(Wanted { request, paging, dated_by: dated_by.transpose()?, future_date: None })
     };

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 
 use super::by_hand::{fetched_by_hand, imported, is_by_hand, stands};
-use super::wanted::Fetched;
+use super::wanted::{Fetched, NEW, REUSED, UNCHANGED};
 use crate::observer::SharedObserver;
 use crate::settings::RunSettings;
 use pubdata_core::error::{Error, ErrorKind, Result};
@@ -64,8 +64,8 @@ impl<'a> SourceFetcher<'a> {
         tokio::time::timeout(left, fetched).await.unwrap_or_else(too_late)
     }
 
-    /// What became of a file, and whether its bytes are new.
-    pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, bool)> {
+    /// What became of a file, and the outcome to report.
+    pub(super) async fn fetch_one(&self, request: &Request) -> Result<(Fetched, &'static str)> {
         let host = host_of(&request.url).to_owned();
         let failures = || self.failures.lock().expect("nothing panics while holding it").get(&host).copied().unwrap_or(0);
         let fetched = if self.settings.is_offline && request.bundled.is_none() {
@@ -80,17 +80,21 @@ impl<'a> SourceFetcher<'a> {
             let answer = self.fetch_in_time(request).await;
             // Our own disk fails every file alike, and no publisher is to blame for it.
             if answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Store) {
-                return answer.map(|_| (Fetched::Absent, false));
+                return answer.map(|_| (Fetched::Absent, Fetched::Absent.word()));
             }
             if let Some(imported) = imported.filter(|imported| stands(imported, &answer)) {
                 self.fetcher.keep_imported(&imported)?;
-                self.observer.fetched(&imported.url, "unchanged");
-                return Ok((Fetched::Snapshots(vec![imported]), false));
+                self.observer.fetched(&imported.url, UNCHANGED);
+                return Ok((Fetched::Snapshots(vec![imported]), UNCHANGED));
             }
             match answer {
                 Ok(Outcome::New(snapshot)) => {
-                    self.observer.fetched(&snapshot.url, "new");
-                    return Ok((Fetched::Snapshots(vec![snapshot]), true));
+                    self.observer.fetched(&snapshot.url, NEW);
+                    return Ok((Fetched::Snapshots(vec![snapshot]), NEW));
+                }
+                Ok(Outcome::Reused(snapshot)) => {
+                    self.observer.fetched(&snapshot.url, REUSED);
+                    return Ok((Fetched::Snapshots(vec![snapshot]), REUSED));
                 }
                 Ok(Outcome::Unchanged(snapshot)) => Fetched::Snapshots(vec![snapshot]),
                 Ok(Outcome::Absent) => Fetched::Absent,
@@ -102,8 +106,9 @@ impl<'a> SourceFetcher<'a> {
                 }
             }
         };
-        self.observer.fetched(&request.url, fetched.word());
-        Ok((fetched, false))
+        let outcome = fetched.word();
+        self.observer.fetched(&request.url, outcome);
+        Ok((fetched, outcome))
     }
 }
 

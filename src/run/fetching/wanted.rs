@@ -5,6 +5,13 @@ use pubdata_core::pipeline::{DatedBy, Format, Pages};
 use pubdata_core::provenance::Snapshot;
 use pubdata_fetch::Request;
 
+/// Outcome of a file whose bytes were not known before.
+pub(crate) const NEW: &str = "new";
+/// Outcome of a file that was fetched and has the known bytes.
+pub(crate) const UNCHANGED: &str = "unchanged";
+/// Outcome of a file that was not fetched, because its publisher's document says that it did not change.
+pub(crate) const REUSED: &str = "reused";
+
 /// What became of a file.
 #[derive(Debug, Clone)]
 pub(crate) enum Fetched {
@@ -20,7 +27,7 @@ pub(crate) enum Fetched {
 pub(crate) struct Wanted {
     pub(crate) request: Request,
     pub(super) paging: Option<Paging>,
-    /// What says when the file changed.
+    /// Document that says when the file changed.
     pub(crate) dated_by: Option<DatedBy>,
     /// The day that it says, where that lies in the future and does not count.
     pub(crate) future_date: Option<String>,
@@ -39,16 +46,15 @@ pub(super) struct Paging {
 impl Fetched {
     pub(crate) fn word(&self) -> &'static str {
         match self {
-            Self::Snapshots(_) => "unchanged",
+            Self::Snapshots(_) => UNCHANGED,
             Self::Absent => "absent",
             Self::NotConfigured(_) => "not configured",
             Self::Failed(_) => "failed",
         }
     }
 
-    /// What is told of an address that this came of.
-    pub(crate) fn told(&self, url: &str, is_new: bool) -> FetchedSource {
-        let outcome = if is_new { "new" } else { self.word() };
+    /// What is reported of an address that this came of.
+    pub(crate) fn told(&self, url: &str, outcome: &'static str) -> FetchedSource {
         let (size_bytes, detail) = match self {
             Self::Snapshots(snapshots) => (Some(snapshots.iter().map(|snapshot| snapshot.size_bytes).sum()), None),
             Self::Absent => (None, None),

@@ -205,11 +205,12 @@ impl Follower {
             bundled: None,
             redirects: source.redirects.clone(),
             app_token: source.app_token.clone(),
+            stated: None,
             keys,
         };
         let snapshot = match self.fetcher.fetch(&request, &NoProgress).await? {
             Outcome::New(snapshot) => snapshot,
-            Outcome::Unchanged(_) => return Ok(Answer::Unchanged),
+            Outcome::Unchanged(_) | Outcome::Reused(_) => return Ok(Answer::Unchanged),
             Outcome::Absent => return Ok(Answer::Absent),
             Outcome::NotConfigured { variable } => return Err(Error::config(format!("{variable} is not set"))),
         };

@@ -51,5 +51,6 @@ pub(super) fn request(url: &str, place: &Place) -> Request {
         bundled: None,
         redirects: Vec::new(),
         app_token: None,
+        stated: None,
     }
 }

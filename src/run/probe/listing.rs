@@ -38,7 +38,7 @@ pub(super) async fn read_pages(context: &ProbeContext<'_>, tasks: &[Foreseen<'_>
 async fn read_page(context: &ProbeContext<'_>, source: &Source) -> Result<Page> {
     let request = listing_page(source).request;
     let snapshot = match context.fetcher.fetch(&request, &NoProgress).await {
-        Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot)) => snapshot,
+        Ok(Outcome::New(snapshot) | Outcome::Unchanged(snapshot) | Outcome::Reused(snapshot)) => snapshot,
         Ok(Outcome::Absent) => return Ok(Err(Examined::with(Verdict::Absent, None, context.fetcher.absence(&request.url, "page")))),
         Ok(Outcome::NotConfigured { variable }) => return Ok(Err(Examined::with(Verdict::NotAsked, None, format!("needs {variable}")))),
         Err(error) if error.kind() == ErrorKind::Fetch => {

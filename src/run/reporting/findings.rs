@@ -21,6 +21,9 @@ pub(crate) const LENGTH_UNKNOWN: &str = "length_unknown";
 /// A file, or what tells of it, is dated in the future.
 pub(crate) const FUTURE_DATE: &str = "future_date";
 
+/// A file whose bytes changed while the instant of its last change, as the publisher's document states it, did not.
+pub(crate) const CHANGED_UNSTATED: &str = "changed_unstated";
+
 /// A page that lists a source's files could not be read, or names none.
 pub(crate) const PAGE_NOT_READ: &str = "page_not_read";
 
@@ -67,7 +70,7 @@ pub(crate) fn next_step(finding: &SourceFinding, pipeline_id: &str) -> String {
 
 /// Whether a finding is about how a file or page came, or did not come.
 pub(crate) fn is_of_arrivals(finding: &SourceFinding) -> bool {
-    [FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
+    [CHANGED_UNSTATED, FILE_MISSING, FUTURE_DATE, LENGTH_UNKNOWN, OPTIONAL_FILE_MISSING, PAGE_NOT_READ].contains(&finding.code.as_str())
 }
 
 /// Whether a finding is about the build itself, and holds for as long as the build does; others are about one night's answers.

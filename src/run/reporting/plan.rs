@@ -27,12 +27,13 @@ pub struct Plan {
 pub struct FetchedSource {
     /// The file's address, without secrets.
     pub url: String,
-    /// What came of it. `absent`: there is no such file, and it is optional or not published yet; `not configured`: a setting such as a key is missing.
-    #[schemars(extend("enum" = ["new", "unchanged", "absent", "not configured", "failed"]))]
+    /// What came of it. `reused`: not fetched, because the publisher's document says that it did not change; `absent`: there is no such file, and it is
+    /// optional or not published yet; `not configured`: a setting such as a key is missing.
+    #[schemars(extend("enum" = ["new", "unchanged", "reused", "absent", "not configured", "failed"]))]
     pub outcome: Cow<'static, str>,
     /// Size of the snapshot in bytes, over all pages of a list; null if there is none.
     pub size_bytes: Option<u64>,
-    /// Why it failed, or which setting is missing; null otherwise.
+    /// Why it failed, which setting is missing, or what the publisher's document says; null otherwise.
     pub detail: Option<String>,
 }
 

@@ -86,7 +86,14 @@ async fn what_an_earlier_version_believed_is_believed_no_more() {
         obtained,
         ..snapshot.clone()
     };
-    let known = KnownUrl { snapshot: believed(Obtained::ByProgram), origin: request.url.clone(), stamp: None, is_length_unknown: false, future_date: None };
+    let known = KnownUrl {
+        snapshot: believed(Obtained::ByProgram),
+        origin: request.url.clone(),
+        stamp: None,
+        is_length_unknown: false,
+        future_date: None,
+        stated: None,
+    };
     desk.snapshots().remember(&known).unwrap();
     let corrected = desk.snapshots().known_url("test.table", &request.url).unwrap();
     assert_eq!((corrected.snapshot.source_date.as_str(), &corrected.snapshot.etag), ("2026-11-28", &None));

@@ -110,6 +110,7 @@ impl Desk {
             bundled: None,
             redirects: Vec::new(),
             app_token: None,
+            stated: None,
         }
     }
 

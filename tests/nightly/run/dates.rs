@@ -1,10 +1,11 @@
-//! Lists of portals are dated by what the portal says of them, over HTTP.
+//! Portals' documents date their lists, and save fetching those that did not change, over HTTP.
 
 use pubdata_core::declared::DeclarationFiles;
-use pubdata_run::{ExitCode, RunReport};
+use pubdata_fetch::FetchSettings;
+use pubdata_run::{ExitCode, RunReport, RunSettings};
 use serde_json::Value;
 
-use pubdata_testing::publisher::{Publisher, Reply};
+use pubdata_testing::publisher::{Publisher, Received, Reply};
 use pubdata_testing::{Place, run_here, settings};
 
 const TASK: &str = "permit.austin";
@@ -126,6 +127,85 @@ async fn a_list_that_is_dated_in_the_future_is_of_the_day_of_its_fetch_and_repor
         assert!(dated >= today && dated <= today.tomorrow().unwrap(), "{night}: {dated}");
         assert_eq!((future_dates(&report), report.exit_code), (vec!["2399-12-31".to_owned()], ExitCode::Quarantined), "{night}");
     }
+}
+
+/// A site whose document states a change of August 2025, with what each run did with the list.
+impl Site {
+    fn settings(&self) -> RunSettings {
+        RunSettings { selectors: vec![TASK.to_owned()], ..settings(&self.place.home(), vec![self.publisher.base_url()], DeclarationFiles::built_in()) }
+    }
+
+    /// Outcome of the list in the next run, requests for it, and codes of findings.
+    async fn night(&self, settings: &RunSettings) -> (String, usize, Vec<String>) {
+        let of_list = |request: &&Received| request.target.contains("rows.csv");
+        let before = self.publisher.all_requests().iter().filter(of_list).count();
+        let report = run_here(settings).await;
+        assert!(matches!(report.exit_code, ExitCode::Ok | ExitCode::Quarantined), "{report:#?}");
+        let list = report.sources.iter().find(|source| source.url.contains("rows.csv")).unwrap();
+        assert_eq!(list.detail.as_ref().is_some_and(|detail| detail.contains("last changed at 20")), list.outcome == "reused", "{list:?}");
+        let codes = report.tasks.iter().flat_map(|task| &task.findings).map(|finding| finding.code.clone()).collect();
+        (list.outcome.to_string(), self.publisher.all_requests().iter().filter(of_list).count() - before, codes)
+    }
+}
+
+fn outcome(outcome: &str, requests: usize) -> (String, usize, Vec<String>) {
+    (outcome.to_owned(), requests, Vec::new())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_is_not_fetched_while_its_portal_states_no_change() {
+    let site = Site::new().await;
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
+    let release = site.place.current();
+    for _ in 1..7 {
+        assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
+    }
+    assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1), "the seventh run tests the statement");
+    assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
+    let asks_all = RunSettings { fetch: FetchSettings { asks_all: true, ..site.settings().fetch }, ..site.settings() };
+    assert_eq!(site.night(&asks_all).await, outcome("unchanged", 1), "the operator refuses to rely on it");
+    // Without a statement the file is fetched.
+    site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
+    assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
+    assert_eq!(site.place.current(), release, "nothing of this changes the release");
+
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
+    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
+    assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in_every_run() {
+    let site = Site::new().await;
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
+    let first = site.place.current();
+    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    for _ in 1..7 {
+        assert_eq!(site.night(&site.settings()).await, outcome("reused", 0), "nobody can know yet");
+    }
+    let contradicted = |word: &str| (word.to_owned(), 1, vec!["changed_unstated".to_owned()]);
+    assert_eq!(site.night(&site.settings()).await, contradicted("new"));
+    assert_ne!(site.place.current(), first, "the change is published");
+    for _ in 0..2 {
+        assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
+    }
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
+    assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
+    assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
+}
+
+/// A portal may hand out an export from before the change that it states.
+#[tokio::test(flavor = "multi_thread")]
+async fn list_is_fetched_again_within_a_day_of_its_change() {
+    let site = Site::new().await;
+    let hour_ago = jiff::Timestamp::now().as_second() - 3600;
+    site.publisher.route(DESCRIPTION, vec![description(hour_ago)]);
+    assert_eq!(site.night(&site.settings()).await, outcome("new", 1));
+    site.place.edit(LIST, |text| text.replacen(",Final,", ",Closed,", 1));
+    assert_eq!(site.night(&site.settings()).await, outcome("new", 1), "without a finding: the first export was older");
 }
 
 /// The days that findings say do not count.
