@@ -13,6 +13,9 @@ use pubdata_store::{DatasetEntry, Manifest, WordCounts};
 /// Texts without a known meaning that are told of a column.
 const MOST_WORDS: usize = 10;
 
+/// Lists that a notice names.
+const MOST_LISTS: usize = 5;
+
 /// Decimals of a share: ten thousandths.
 const SHARE_STEPS: f64 = 10_000.0;
 
@@ -87,9 +90,14 @@ pub fn lost(searched: &Searched<'_>, manifest: &Manifest) -> Option<String> {
         }
     }
     (!told.is_empty()).then(|| {
+        let others = told.len().saturating_sub(MOST_LISTS);
+        told.truncate(MOST_LISTS);
+        if others > 0 {
+            told.push(format!("and {others} more lists, which `/v1/coverage` names"));
+        }
         format!(
-            "The publisher's words for these columns are not known for many records: {}. There `unknown` or null says nothing of the record, and a search by the column \
-             does not find it; the publisher's own word is beside it.",
+            "The publisher's words for these columns are not known for many records: {}. In these records the column is `unknown` or null, and a search by \
+             the column does not find them; the field with the publisher's own text has it.",
             told.join("; ")
         )
     })

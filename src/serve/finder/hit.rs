@@ -20,7 +20,7 @@ pub const FEW: usize = 5;
 pub struct Hit {
     /// What was found: the kind of record or page.
     #[schemars(extend("enum" = [
-        "record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit"
+        "record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit", "jurisdiction"
     ]))]
     pub kind: &'static str,
     /// Name or title of the result.
@@ -117,6 +117,11 @@ pub const EXACT: i32 = BEST;
 /// A path with an id at its end.
 pub fn path(prefix: &str, id: &str) -> String {
     format!("{prefix}{}", utf8_percent_encode(id, SEGMENT))
+}
+
+/// A number of things, with the word for one of them: `1 permit`, `20 permits`.
+pub fn counted(count: u64, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Texts in one line, those that are there.

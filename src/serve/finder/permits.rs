@@ -1,9 +1,9 @@
-//! Properties by address or id, and permits by number.
+//! Properties by address or id, permits by number, and cities whose permits are published by name.
 
 use std::collections::BTreeMap;
 
 use super::asked::Asked;
-use super::hit::{EXACT, FEW, Found, Hit, Matched, joined, path};
+use super::hit::{EXACT, FEW, Found, Hit, Matched, counted, joined, path};
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 use crate::permit::datasets::{PERMITS, Permit};
@@ -11,6 +11,10 @@ use crate::permit::place::{candidates, is_at};
 use crate::permit::table::Permits;
 use crate::release::rows::Record;
 use pubdata_core::canonical::line::parse_line;
+use pubdata_core::canonical::name::comparable;
+
+/// Of a city or county by its name.
+const OF_NAME: i32 = 9_600;
 
 /// Of a permit in another street of the name, or with another suffix.
 const OF_STREET: i32 = 9_000;
@@ -24,6 +28,7 @@ const MOST_LOOKED_AT: usize = 200;
 /// Those of the families' own searches.
 pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Result<()> {
     let Some(permits) = found.searches(PERMITS, call.release.table::<Permits>()) else { return Ok(()) };
+    add_jurisdictions(permits, asked, found);
     let of_property = permits.of_property(asked.text);
     if let Some(row) = of_property.first() {
         found.read_as("property", asked.text);
@@ -67,6 +72,28 @@ pub async fn find(call: &Call<'_>, asked: &Asked<'_>, found: &mut Found) -> Resu
     Ok(())
 }
 
+/// Adds the cities and counties of that name whose permits are published; the word "permits" may follow the name.
+fn add_jurisdictions(permits: &Permits, asked: &Asked<'_>, found: &mut Found) {
+    let (state, name) = asked.with_state.map_or((None, asked.text), |(state, rest)| (Some(state), rest));
+    let compared = comparable(name);
+    let compared = compared.strip_suffix(" PERMITS").unwrap_or(&compared);
+    for (id, list) in &permits.lists {
+        if comparable(&list.name) == compared && state.is_none_or(|state| state == list.state) {
+            found.read_as("jurisdiction", id);
+            found.add(Hit {
+                kind: "jurisdiction",
+                title: format!("Permits of {}, {}", list.name, list.state),
+                subtitle: joined([Some("permits"), Some(format!("{} published", counted(list.permits, "permit")).as_str())]),
+                id: id.clone(),
+                path: path("/v1/permits/search?jurisdiction=", id),
+                page: path("/permits?jurisdiction=", id),
+                matched: Matched::of(OF_NAME, "name"),
+                record_id: None,
+            });
+        }
+    }
+}
+
 /// The permits of a number, or of a permit's own id, whose number stands behind its jurisdiction.
 fn numbered<'a>(permits: &'a Permits, text: &str) -> &'a [u32] {
     let is_jurisdiction = |name: &str| permits.lists.contains_key(&name.to_ascii_lowercase());
@@ -96,7 +123,7 @@ fn property(permit: &Record<'_, Permit>, score: i32, label: &'static str, count:
     Some(Hit {
         kind: "property",
         title: permit.text("address_normalized").unwrap_or(id).to_owned(),
-        subtitle: joined([Some("property"), Some(permit.at("jurisdiction_name")), Some(format!("{count} permits").as_str())]),
+        subtitle: joined([Some("property"), Some(permit.at("jurisdiction_name")), Some(counted(count as u64, "permit").as_str())]),
         id: id.to_owned(),
         path: path("/v1/properties/", id),
         page: path("/property/", id),

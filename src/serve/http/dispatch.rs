@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::request_id::{RequestId, shown};
 use super::response::{JSON_LD, answer_response, insert, not_modified, problem_response};
@@ -26,6 +27,7 @@ use crate::http::table::Asked;
 use crate::http::{cursor, etag, format, table};
 use crate::release::catalog::Wanted;
 use crate::release::loaded::Release;
+use pubdata_core::provenance::is_future_date;
 
 /// Answers a request to a path of the route table; `path` are the values of its placeholders, decoded.
 pub async fn dispatch(methods: Arc<Methods>, service: Arc<Service>, path: std::result::Result<Vec<(String, String)>, Utf8Error>, request: Request) -> Response {
@@ -159,7 +161,7 @@ async fn release_for(service: &Service, endpoint: &Endpoint, query: &Query, pres
     if matches!(endpoint.handler, Handler::WithoutRelease(_)) {
         return Ok(present.cloned().or_else(|| service.catalog.current()).unwrap_or_else(|| Arc::new(Release::none())));
     }
-    let release = match (wanted(query)?, present) {
+    let release = match (wanted(query, service.today())?, present) {
         (Wanted::Current, Some(present)) => present.clone(),
         (wanted, _) => service.catalog.resolve(&wanted).await?,
     };
@@ -187,7 +189,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<()> {
 }
 
 /// Reads which release is asked for: by id, by day, by the cursor's release, or the present one.
-fn wanted(query: &Query) -> Result<Wanted> {
+fn wanted(query: &Query, today: Date) -> Result<Wanted> {
     let (release, as_of, cursor) = (query.get("release"), query.get("as_of"), query.get("cursor"));
     if release.is_some() && as_of.is_some() {
         return Err(Problem::of_field(Code::InvalidParameter, "as_of", "give `release` or `as_of`, not both"));
@@ -197,7 +199,12 @@ fn wanted(query: &Query) -> Result<Wanted> {
         return Ok(Wanted::Release(id));
     }
     if let Some(date) = as_of {
-        let date = date.parse().map_err(|error| Problem::of_field(Code::InvalidParameter, "as_of", format!("`as_of`: {error}")))?;
+        let wrong = |message: String| Problem::of_field(Code::InvalidParameter, "as_of", message);
+        let date = date.parse().map_err(|error| wrong(format!("`as_of`: {error}")))?;
+        // A later release would change the answer. In some time zones it is tomorrow already.
+        if is_future_date(date, today) {
+            return Err(wrong(format!("`as_of`: {date} lies in the future; today is {today} (UTC)")));
+        }
         return Ok(Wanted::AsOf(date));
     }
     // A later page comes from the release of the first, so that paging is not disturbed by a new one.

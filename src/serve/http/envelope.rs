@@ -54,10 +54,11 @@ fn manifest_of<'a>(call: &'a Call<'_>, meta: &'a Meta) -> &'a Manifest {
 /// # Errors
 /// The handler's.
 pub async fn write_data(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    match &call.endpoint.handler {
+    let answer = match &call.endpoint.handler {
         Handler::Memory(handler) | Handler::Document(handler) | Handler::LinkedData(handler) => handler(call, json),
         Handler::Files(handler) | Handler::WithoutRelease(handler) | Handler::Download { list: handler, .. } => handler(call, json).await,
-    }
+    };
+    answer.map_err(|problem| problem.with_samples_named(&call.release.manifest))
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -250,6 +250,16 @@ impl From<Error> for Problem {
     }
 }
 
+impl Problem {
+    /// Adds to what was not found in a release of samples that another release may have it, unless the problem has a hint of its own.
+    pub fn with_samples_named(mut self, manifest: &Manifest) -> Self {
+        if manifest.is_sample && self.code == Code::NotFound && !self.detail.contains([';', '?', ':']) {
+            self.detail.push_str("; this release is built from samples, and one built from the publishers' files may have it");
+        }
+        self
+    }
+}
+
 impl From<NotServed> for Problem {
     fn from(reason: NotServed) -> Self {
         match reason {
@@ -264,11 +274,6 @@ impl From<NotServed> for Problem {
 /// A problem for something that the release lacks altogether.
 pub fn not_published(dataset_id: &str) -> Problem {
     Problem::new(Code::CoverageUnavailable, format!("this release has no `{dataset_id}`; /v1/coverage lists what it has"))
-}
-
-/// What to add to what was not found in a release of samples.
-pub fn of_samples(manifest: &Manifest) -> &'static str {
-    if manifest.is_sample { "; this release is built from samples, and one built from the publishers' files may have it" } else { "" }
 }
 
 /// The problem of a question about what is not published here, with what is.

@@ -205,7 +205,7 @@ fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
         let before = ciks.len();
         ciks.extend(registrants.with_ticker(ticker).map(|row| registrants.cik(row)));
         if ciks.len() == before {
-            return Err(Problem::of_field(Code::NotFound, "tickers", format!("no registrant has the ticker `{ticker}` now; former tickers are not published")));
+            return Err(Problem::of_field(Code::NotFound, "tickers", format!("no registrant has the ticker `{ticker}` today")));
         }
     }
     Ok(ciks)

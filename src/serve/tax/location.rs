@@ -5,7 +5,7 @@ use crate::http::parameters::{not_a_state, shown};
 use crate::http::problem::{Code, Problem, Result};
 use crate::place::zips::Zips;
 use pubdata_core::canonical::address::{Address, city, city_key};
-use pubdata_core::canonical::line::parse_line;
+use pubdata_core::canonical::line::{parse_line, parse_place};
 use pubdata_core::canonical::state::{self, usps};
 use pubdata_core::canonical::street::parse_street;
 
@@ -114,7 +114,12 @@ fn address_of(asked: Asked<'_>, field: &dyn Fn(&str) -> String) -> Result<Addres
         if street.or(city_name).or(state).or(zip).is_some() {
             return Err(Problem::of_field(Code::InvalidParameter, &field("address"), "give the address on one line, or street, city, state and zip"));
         }
-        return Ok(parse_line(line));
+        return Ok(match zip_of(line.trim()) {
+            Some((zip, zip4)) => Address { zip, zip4, ..parse_street("") },
+            // Without a digit there is no house: city and state.
+            None if !line.bytes().any(|byte| byte.is_ascii_digit()) => parse_place(line),
+            None => parse_line(line),
+        });
     }
     let mut address = parse_street(street.unwrap_or_default());
     address.city = city(city_name.unwrap_or_default());

@@ -3,7 +3,7 @@
 use super::record::{Chosen, Record};
 use crate::http::endpoint::Call;
 use crate::http::meta::{Coverage, Meta};
-use crate::http::problem::{Code, Problem, Result, not_published, of_samples};
+use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::place::zips::Zips;
 use crate::tax::location::{wrong_zip, zip_of};
 
@@ -26,7 +26,7 @@ pub fn find<'a>(call: &'a Call<'a>, zips: &'a Zips, input: &'a str) -> Result<Re
     let (code, _) = zip_of(input).filter(|_| input.len() != 9).ok_or_else(|| Problem::of_field(Code::InvalidParameter, "zip", wrong_zip(input)))?;
     match zips.find(&code) {
         Some(row) => Ok(Record { call, zips, row, input }),
-        None => Err(Problem::of_field(Code::NotFound, "zip", format!("ZIP Code {code} was not found{}", of_samples(&call.release.manifest)))),
+        None => Err(Problem::of_field(Code::NotFound, "zip", format!("ZIP Code {code} was not found"))),
     }
 }
 

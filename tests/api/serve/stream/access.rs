@@ -164,3 +164,17 @@ async fn a_key_that_is_revoked_closes_its_sockets() {
     assert_eq!(client.refusal().await, ("invalid_api_key".to_owned(), Some(4401)));
     assert_eq!(stays.next().await["type"], "heartbeat");
 }
+
+/// Many clients can have one address, of which each has a key of its own.
+#[tokio::test]
+async fn key_in_the_first_message_is_admitted_though_its_address_has_no_request_left() {
+    let room = Room::new().await;
+    let mut client = without_key(&room).await;
+    let mut other = without_key(&room).await;
+    for _ in 0..70 {
+        other.send_message(Message::Ping("a".into())).await;
+    }
+    assert_eq!(other.refusal().await.1, Some(4429));
+    client.send(&json!({"type": "auth", "token": room.world.key})).await;
+    assert_eq!(client.next().await["type"], "welcome");
+}

@@ -157,7 +157,11 @@ async fn each_way_of_taxing_has_its_answer() {
     let nevada = of("zip=89101").await;
     assert_eq!(outcome(&nevada["data"]).2, ["state 32 0.0685", "county 003 0.01525"], "the state's published minimum is the state's");
     assert_eq!(nevada["data"]["combined_rate"], 0.08375);
+    assert_eq!(of("address=53202").await["data"]["components"], milwaukee["data"]["components"]);
     let dallas = of("city=Dallas&state=TX&date=2026-01-15").await;
+    for line in ["address=Dallas,+TX&date=2026-01-15", "address=dallas+tx&date=2026-01-15", "address=City+of+Dallas,+Texas&date=2026-01-15"] {
+        assert_eq!(of(line).await["data"]["components"], dallas["data"]["components"], "{line}");
+    }
     assert_eq!(
         outcome(&dallas["data"]),
         ("0.0825".to_owned(), "place", ["state 48 0.0625", "city 2057207 0.01", "special 3057994 0.01"].map(str::to_owned).into())
