@@ -29,7 +29,7 @@ use super::http::problem::{CODES, Code, Problem};
 use super::http::request_id::{RequestId, shown};
 use super::http::response::problem_response;
 use super::http::service::{self, Metered, Pays};
-use super::pages::{Pages, pays};
+use super::pages::{Pages, pays, pays_for_api};
 use super::receipts;
 use super::server::Server;
 use super::stream;
@@ -73,7 +73,8 @@ where
             return answer.map_ok(without_false_length).boxed();
         };
         let (service, people) = (service.clone(), people.clone());
-        let answer = guard(service.clone(), Some(found.pattern.into()), Pays::Caller, request, |request| {
+        let pays = pays_for_api(&request);
+        let answer = guard(service.clone(), Some(found.pattern.into()), pays, request, |request| {
             explained(people, request, |request| compressed(request, |request| dispatch(found.methods, service, found.values, request)))
         });
         answer.map(Ok).boxed()

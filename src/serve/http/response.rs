@@ -18,7 +18,7 @@ pub const CSV: &str = "text/csv";
 /// And of linked data as JSON.
 pub const JSON_LD: &str = "application/ld+json";
 
-const VARY: &str = "Accept, Authorization, X-API-Key, Accept-Encoding, Origin";
+const VARY: &str = "Accept, Authorization, X-API-Key, Cookie, Accept-Encoding, Origin";
 
 /// For how long an answer may be kept, whatever it is about: after a rollback no client holds the old one longer than docs/API.md promises.
 const KEPT_SECONDS: i64 = 300;

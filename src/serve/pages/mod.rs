@@ -200,6 +200,19 @@ pub fn pays(headers: &HeaderMap) -> Pays {
     Pays::Visitor(cookie::key(headers))
 }
 
+/// Who pays for a request of the API: the holder of the key in the cookie where a browser follows a link or opens an address, which sends no header with a
+/// key. What scripts and other sites send has to bring a key.
+pub fn pays_for_api(request: &Request) -> Pays {
+    let headers = request.headers();
+    let is = |name: &str, values: &[&str]| headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|value| values.contains(&value));
+    let is_opened = is("sec-fetch-mode", &["navigate"]) && is("sec-fetch-site", &["same-origin", "none"]);
+    let has_key = headers.contains_key(header::AUTHORIZATION) || headers.contains_key("x-api-key");
+    match cookie::key(headers) {
+        Some(key) if is_opened && !has_key && matches!(*request.method(), Method::GET | Method::HEAD) => Pays::Visitor(Some(key)),
+        _ => Pays::Caller,
+    }
+}
+
 async fn style(State(pages): State<Arc<Pages>>, headers: HeaderMap) -> Response {
     pages.style.answer(&headers).await
 }

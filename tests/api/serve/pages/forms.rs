@@ -154,3 +154,34 @@ async fn documentation_shows_how_a_browser_calls_the_api() {
     let (_, from_browser) = guide.split_once("From a browser").unwrap();
     assert!(from_browser.contains("--cors-origin") && from_browser.contains("await fetch(") && !from_browser.contains("process.env"), "{from_browser}");
 }
+
+/// A link sends no header with a key. Scripts, other sites and forms act for nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn signed_in_browser_downloads_by_a_link() {
+    let world = World::new().await;
+    let path = format!("/v1/releases/{}/datasets/geo.zcta_metric?format=csv", world.release_id);
+    let ask = async |method: &str, cookie: &str, site: &str, mode: &str| {
+        let request = axum::http::Request::builder().method(method).uri(&path).header("cookie", cookie);
+        let request = request.header("sec-fetch-site", site).header("sec-fetch-mode", mode).body(axum::body::Body::empty()).unwrap();
+        world.send(request).await
+    };
+    let cookie = format!("pubdata_key={}", world.key);
+    for site in ["same-origin", "none"] {
+        let answer = ask("GET", &cookie, site, "navigate").await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "text/csv; charset=utf-8"), "{site}");
+        assert!(answer.header("vary").contains("Cookie") && text(&answer).starts_with("record_id,"), "{site}");
+    }
+    for (method, cookie, site, mode, status) in [
+        ("GET", cookie.as_str(), "cross-site", "navigate", 401),
+        ("GET", cookie.as_str(), "same-site", "navigate", 401),
+        ("GET", cookie.as_str(), "same-origin", "cors", 401),
+        ("GET", "", "same-origin", "navigate", 401),
+        ("GET", "pubdata_key=pd_wrong", "same-origin", "navigate", 401),
+        ("POST", cookie.as_str(), "same-origin", "navigate", 405),
+    ] {
+        assert_eq!(ask(method, cookie, site, mode).await.status, status, "{method} {site} {mode}");
+    }
+    let admin = axum::http::Request::post("/v1/admin/keys").header("cookie", &cookie).header("sec-fetch-site", "same-origin");
+    let admin = admin.header("sec-fetch-mode", "navigate").header("content-type", "application/json");
+    assert_eq!(world.send(admin.body(axum::body::Body::from("{}")).unwrap()).await.status, 401);
+}
