@@ -104,7 +104,7 @@ struct TaxPart<'a> {
     rate: Option<Decimal>,
     /// Why the rate is not known; null if it is.
     null_reason: Option<&'a str>,
-    /// US dollars that the jurisdiction's tax applies to.
+    /// US dollars that the jurisdiction taxes; 0 where its rate is 0.
     taxable_amount: Fixed,
     /// Tax in US dollars; null if the rate is not known.
     tax_amount: Option<Fixed>,
@@ -160,7 +160,7 @@ impl Calculated<'_, '_> {
     pub fn shown<'r>(&'r self, manifest: &'r Manifest, terms: &Terms<'_>) -> TaxCalculation<'r> {
         let (found, invoice, sale) = (self.found, self.invoice, &self.sale);
         let tax = sale.known_tax();
-        let taxable: i64 = sale.taxed.iter().map(|taxed| taxed.taxable).sum();
+        let taxable: i64 = (0..sale.items.len()).map(|item| self.taxable(item)).sum();
         let is_known = sale.is_known();
         let if_known = |cents: i64| Some(dollars(cents)).filter(|_| is_known);
         let sold = |class: &str| invoice.lines.iter().any(|line| line.category.is_some_and(|category| category.class() == class));
@@ -230,7 +230,17 @@ impl Calculated<'_, '_> {
     /// The combined rate of the classes, weighed by what is taxed of each, in millionths.
     fn effective_rate(&self, taxable: i64) -> Option<i64> {
         let sum: i128 = (0..self.sale.items.len()).map(|item| self.weighed(item)).sum();
-        (taxable != 0).then(|| rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+        if taxable == 0 {
+            let is_untaxed = (0..self.sale.items.len()).all(|item| self.taxable(item) == 0);
+            return (is_untaxed && self.sale.items.iter().any(|item| item.class.is_some() && item.amount != 0)).then_some(0);
+        }
+        Some(rounded(sum * i128::from(taxable.signum()), i128::from(taxable.abs())))
+    }
+
+    /// What of an item is taxed: nothing where every rate is known to be zero.
+    fn taxable(&self, item: usize) -> i64 {
+        let is_exempt = self.sale.bearing(item).is_some_and(|bearing| bearing.rates.iter().all(|rate| *rate == Ok(0)));
+        if is_exempt { 0 } else { self.sale.taxed[item].taxable }
     }
 
     /// The unrounded tax of an item, in millionths of a cent.
@@ -265,7 +275,7 @@ impl Calculated<'_, '_> {
         let of_cap = self.sale.items[index].local.map(|_| rounded(self.weighed(index) * i128::from(taxed.taxable.signum()), i128::from(taxed.taxable.abs())));
         let part_of = |bearing| move |(part, tax): (usize, &i64)| self.part(bearing, part, (self.base(index, part), *tax));
         ItemTax {
-            taxable_amount: dollars(taxed.taxable),
+            taxable_amount: dollars(self.taxable(index)),
             rate: bearing.map_or(Some(0), |bearing| bearing.combined().ok().map(|rate| of_cap.unwrap_or(rate))).map(rate),
             tax_amount: Some(dollars(taxed.tax)).filter(|_| self.sale.is_item_known(index)),
             known_tax_amount: dollars(taxed.tax),
@@ -282,7 +292,7 @@ impl Calculated<'_, '_> {
             category: bearing.category,
             rate: known.ok().map(rate),
             null_reason: known.err(),
-            taxable_amount: dollars(taxable),
+            taxable_amount: dollars(if known == Ok(0) { 0 } else { taxable }),
             tax_amount: known.ok().map(|_| dollars(tax)),
         }
     }

@@ -1,5 +1,7 @@
 //! Where a sale goes: an address as asked, normalised, with the state that it lies in.
 
+use std::collections::BTreeSet;
+
 use crate::http::meta::Notice;
 use crate::http::parameters::{not_a_state, shown};
 use crate::http::problem::{Code, Problem, Result};
@@ -79,6 +81,18 @@ impl Location {
                 format!("ZIP code {} is of {}, the address says {}: the ZIP code counts.", address.zip, zips.cities.at(row), address.city),
             );
         }
+        if address.street.is_empty() && asked.county_fips.is_none() && of_zip == Some(state) {
+            let others = zips.map(|zips| other_states(zips, &address.zip, state)).unwrap_or_default();
+            if !others.is_empty() {
+                let message = format!(
+                    "ZIP code {} also lies in {}: the answer is for {state}; give `{}` for a place in another state.",
+                    address.zip,
+                    others.join(", "),
+                    field("state")
+                );
+                notice("ZIP_CROSSES_STATES", message);
+            }
+        }
         address.state = state.to_owned();
         let county_fips = county_of(asked.county_fips, state, &field("county_fips"))?;
         Ok(Self { address, state, zip_row, county_fips, is_unincorporated: asked.is_unincorporated, notices })
@@ -93,6 +107,13 @@ impl Location {
     pub fn zip9(&self) -> Option<u32> {
         Some(self.zip()? * 10_000 + self.address.zip4.parse::<u32>().ok()?)
     }
+}
+
+/// The states, other than that of its mail, in which a ZIP code has counties.
+fn other_states(zips: &Zips, code: &str, state: &str) -> Vec<&'static str> {
+    let Some(counties) = &zips.counties else { return Vec::new() };
+    let states: BTreeSet<&str> = counties.of_zip(code).filter_map(|row| state::by_fips(counties.county_fips.at(row).get(..2)?)).collect();
+    states.into_iter().filter(|other| *other != state).collect()
 }
 
 /// The county that is given: five digits, of the state.
