@@ -160,7 +160,7 @@ def verify(receipt, key):
     else:
         demand(len(parts) == 1 and len(parts[0]["leaves"]) == 1, "a record is in one part")
         shown = parts[0]["leaves"][0]
-        demand(record["record_id"] == shown["record_id"] == wanted, "the record is another one")
+        demand(record["record_id"] == shown["record_id"] == wanted, "the record has another record_id than the receipt")
         demand(sha256(canonical(record)).hex() == shown["record_sha256"], "the record is not the one that was sealed")
         demand(subject.endswith(parts[0]["part"].get("subjects_end", "")), "the record is in a part of other subjects")
     return f"{ascii(wanted)} {'is not' if record is None else 'is'} in release {release['release_id']}"

@@ -49,7 +49,12 @@ pub(super) async fn check(global: &Global) -> Result<ExitCode> {
         output::sorted_document(&CheckReport { pipelines, contracts, store: store.as_deref(), findings: &findings });
     } else {
         if findings.is_empty() {
-            output::print_line!("{}: {} pipelines, {} contracts", output::coloured("ok"), declarations.pipelines.len(), declarations.contracts.len());
+            output::print_line!(
+                "{}: {}, {}",
+                output::coloured("ok"),
+                output::counted(declarations.pipelines.len(), "pipeline"),
+                output::counted(declarations.contracts.len(), "contract")
+            );
         }
         findings.iter().for_each(|finding| output::print_line!("{finding}"));
         if let Some(store) = store {

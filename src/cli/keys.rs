@@ -49,7 +49,8 @@ enum KeysCommand {
     },
     /// Lists the keys and the invitations, without the secrets.
     List,
-    /// Creates the publisher's signing key for sealing releases, in a file that only its owner can read, and prints its verification key.
+    /// Creates the publisher's signing key for sealing releases, in a file that only its owner can read, and prints its verification key, the content of
+    /// log.key.
     #[command(args(super::unused(&["home", "store", "declarations"])))]
     Signing {
         /// The publisher's name in the log, with a version so that a later key can replace it: data.example.org/2026.
@@ -243,7 +244,9 @@ fn signing(global: &Global, name: &str, path: &Path, channel: &str) -> Result<Ex
         output::document(&SigningKeyReport { file: path, key: &of_log, log: &format!("{name}/{channel}") });
     } else {
         output::print_line!("{}", output::bold(&of_log));
-        output::print_line!("verifies the log of channel {channel}; the secret is in {}: seal with --signing-key, keep it off servers", path.display());
+        // The key alone is what `> log.key` catches.
+        output::print_note!("this key verifies the log of channel {channel}: publish it");
+        output::print_note!("the secret is in {}: seal with --signing-key, keep it off servers", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -85,9 +85,10 @@ Exit codes:
   10  published; something needs attention (`pubdata status`)
   20  validation blocked a dataset
   30  a source was unavailable
-  40  bad configuration
+  40  bad configuration, or the command line names what does not exist, such as a record
   50  another run holds the lock
-  60  pubdata's own files cannot be read or written";
+  60  pubdata's own files cannot be read or written, or lack what is needed, such as a release
+      or the seal for a receipt";
 
 /// Options that every command takes.
 #[derive(Args, Clone)]
@@ -129,17 +130,29 @@ enum Command {
     /// Lists, shows, compares, promotes, rolls back and prunes releases.
     Releases(releases::ReleasesArgs),
     /// Traces a record to the publisher's bytes and rebuilds it from them.
+    ///
+    /// Exit codes: 0, the record comes out the same; 1, it does not, or a file that it needs was changed; 2, it cannot be rebuilt here; 40, the release has no
+    /// such record or dataset; 60, the home does not have the release.
     Trace(trace::TraceArgs),
     /// Rehashes all parts and snapshots of a release; with --rebuild builds it again; with --url audits a server that someone else runs.
+    ///
+    /// Exit codes: 0, all matches; 1, something does not, also a seal or log that this home signed and that is missing; 2, a snapshot is missing, or the
+    /// release cannot be rebuilt here. With --url: 0, 1, or 30 if the server did not give all proofs, or no publisher's file could be compared.
     Verify(verify::VerifyArgs),
     /// Seals the channel's release with the publisher's key and logs it, so that receipts of its records can be issued.
     Seal(receipts::SealArgs),
     /// Issues the receipt of a record: proof that the record is or is not in the release, for anyone with the publisher's verification key.
+    ///
+    /// Exit codes: 0, the receipt is printed, also one that proves that the record is not in the release; 40, the release has no such dataset; 60, the home
+    /// does not have the release, or the release is not sealed and logged.
     Receipt(receipts::ReceiptArgs),
     /// Checks a receipt with nothing but the publisher's verification key. Needs no home and no network.
     ///
-    /// Exits with 0 when the receipt is valid, also one that proves that a record is not in the release, and with 1 when it is not. The publisher's server hands out
-    /// the key at /v1/log/key; compare it with a copy obtained elsewhere.
+    /// The publisher gives the key out, usually as a file log.key; the publisher's server shows it at /v1/log/key, to be compared with a copy obtained
+    /// elsewhere.
+    ///
+    /// Exit codes: 0, the receipt is valid, also one that proves that a record is not in the release; 1, something that it says does not hold; 40, the text is
+    /// no receipt (cut off, or not as receipts are written), or the key is no key; 60, a file cannot be read.
     #[command(args(unused(&["home", "store", "declarations"])))]
     VerifyReceipt(receipts::VerifyReceiptArgs),
     /// Shows how this version treats each file format in a home that another version wrote. Changes nothing.

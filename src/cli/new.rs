@@ -113,7 +113,7 @@ pub(super) async fn new(global: &Global, arguments: &NewArgs) -> Result<ExitCode
 
 fn print(report: &NewReport, arguments: &NewArgs) {
     let seen = if report.is_whole { "all" } else { "the first" };
-    output::print_line!("{} from {seen} {} records", output::bold(&report.pipeline_id), output::grouped(report.records));
+    output::print_line!("{} from {seen} {}", output::bold(&report.pipeline_id), output::counted(report.records, "record"));
     output::print_line!();
     let mut rows = vec![["OURS", "THE PUBLISHER'S", "WHY"].map(str::to_owned).to_vec()];
     rows.extend(report.columns.iter().map(|column| vec![column.ours.clone(), column.published.clone(), output::dim(&column.reason)]));

@@ -145,10 +145,15 @@ pub(super) fn grouped(number: u64) -> String {
     pubdata_build::normalise::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// A number of things, of which one is called `noun`.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", grouped(number as u64))
+/// A number of things, of which one is called `noun`: `1 entry`, `2,000 entries`.
+pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let nouns = match noun.strip_suffix("ry") {
+        _ if number == 1 => noun.to_owned(),
+        Some(stem) => format!("{stem}ries"),
+        None => format!("{noun}s"),
+    };
+    format!("{} {nouns}", grouped(number))
 }
 
 /// A size in the largest unit that leaves a number above 1.
@@ -163,7 +168,7 @@ pub(super) fn size(bytes: u64) -> String {
 
 /// What became of the rows of a source: `3,079 rows read: 2,714 records, 365 merged into them`.
 pub(super) fn source_rows(rows: &SourceRows) -> String {
-    let mut text = format!("{} rows read: {} records", grouped(rows.read), grouped(rows.records));
+    let mut text = format!("{} read: {}", counted(rows.read, "row"), counted(rows.records, "record"));
     let others = [("merged into them", rows.merged), ("quarantined", rows.quarantined)];
     let left_out = rows.left_out.iter().map(|(reason, count)| (reason.as_str(), *count));
     for (word, count) in others.into_iter().chain(left_out).filter(|(_, count)| *count > 0) {
@@ -189,5 +194,16 @@ pub(super) fn table(rows: &[Vec<String>]) {
             line.push_str(&" ".repeat(padding));
         }
         terminal::rendered_line(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn one_thing_is_named_in_the_singular() {
+        assert_eq!(["row", "entry", "day"].map(|noun| counted(1_u64, noun)), ["1 row", "1 entry", "1 day"]);
+        assert_eq!(["row", "entry", "day"].map(|noun| counted(2_000_usize, noun)), ["2,000 rows", "2,000 entries", "2,000 days"]);
     }
 }

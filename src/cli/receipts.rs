@@ -61,8 +61,8 @@ pub(super) struct ReceiptArgs {
 pub(super) struct VerifyReceiptArgs {
     /// The receipt: a file, or - for standard input.
     file: PathBuf,
-    /// Verification key of the publisher's log, name+hash+base64, or a file that contains it.
-    #[arg(long)]
+    /// Verification key of the publisher's log, name+hash+base64, or a file with it, such as log.key.
+    #[arg(long, value_name = "VERIFIER_KEY|FILE")]
     key: String,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct SealReport {
     records_root: Digest,
     /// The release.
     release_id: ReleaseId,
-    /// Releases that the log has.
+    /// Entries that the log has, one for each signed release.
     #[schemars(range(min = 1))]
     size: u64,
 }
@@ -170,7 +170,7 @@ pub(super) async fn seal(global: &Global, arguments: &SealArgs) -> Result<ExitCo
     } else {
         output::print_line!("release   {}", output::bold(sealed.release_id.as_str()));
         output::print_line!("records   {}", sealed.records_root);
-        output::print_line!("log       {}, {} releases", sealed.log, output::grouped(sealed.size));
+        output::print_line!("log       {}, {}", sealed.log, output::counted(sealed.size, "entry"));
         output::print_line!("key       {}", sealed.key);
     }
     Ok(ExitCode::SUCCESS)
@@ -246,7 +246,7 @@ pub(super) fn verify_receipt(global: &Global, arguments: &VerifyReceiptArgs) -> 
             // Whoever asked chose the id of what is not there: it could end the line, or be a sentence of its own.
             let record_id = proven.record_id.escape_default();
             output::print_line!("{}: \"{record_id}\" {is_there} release {}", output::bold("valid"), proven.release_id);
-            output::print_line!("log       {}, release {} of {}", proven.log, proven.log_index + 1, proven.log_size);
+            output::print_line!("log       {}, entry {} of {}, counted from 0", proven.log, proven.log_index, proven.log_size);
             output::print_line!("manifest  {}", proven.manifest_sha256);
         }
         Err(reason) => output::print_line!("{}: {}", output::bold("not valid"), reason.escape_debug()),

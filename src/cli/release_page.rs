@@ -50,7 +50,12 @@ fn declarations(manifest: &Manifest) -> String {
     let of = manifest.tasks.values().filter(|task| manifest.carries_declarations_of(task)).count();
     match of {
         0 => "no declarations: it is of an earlier version, which kept none".to_owned(),
-        of if of == manifest.tasks.len() => format!("the declarations and contracts of all {of} builds"),
-        of => format!("the declarations and contracts of {of} of {} builds; the others are of an earlier version, which kept none", manifest.tasks.len()),
+        of if of == manifest.tasks.len() => {
+            format!("the declarations and contracts of {}", if of == 1 { "its build".to_owned() } else { format!("all {of} builds") })
+        }
+        of => format!(
+            "the declarations and contracts of {of} of {}; the others are of an earlier version, which kept none",
+            output::counted(manifest.tasks.len(), "build")
+        ),
     }
 }

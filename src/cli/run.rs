@@ -283,7 +283,12 @@ fn print_plan(global: &Global, written: &WrittenPlan) {
     let inputs: usize = written.work.iter().map(|work| work.inputs.len()).sum();
     let places = global.places();
     output::print_paragraph!("{} {}", output::bold("plan"), written.plan);
-    output::print_line!("{inputs} files to split, {units} units to build in {} tasks:", written.work.len());
+    output::print_line!(
+        "{} to split, {} to build in {}:",
+        output::counted(inputs, "file"),
+        output::counted(units, "unit"),
+        output::counted(written.work.len(), "task")
+    );
     output::print_line!();
     if inputs > 0 {
         output::print_line!("  pubdata {places}task split --plan {} --share 0/1", written.plan);
@@ -333,7 +338,12 @@ fn print_report(global: &Global, report: &RunReport, arguments: &ExtentArgs) {
     let counts = super::attention::counts(report.tasks.iter().map(|task| task.outcome));
     let rows: u64 = report.tasks.iter().flat_map(|task| task.rows.values()).sum();
     let set_aside: u64 = report.tasks.iter().map(TaskReport::quarantined_total).sum();
-    output::print_line!("{} tasks: {counts}; {} rows built, {} quarantined", report.tasks.len(), output::grouped(rows), output::grouped(set_aside));
+    output::print_line!(
+        "{}: {counts}; {} built, {} quarantined",
+        output::counted(report.tasks.len(), "task"),
+        output::counted(rows, "row"),
+        output::grouped(set_aside)
+    );
     let count = |outcome: &str| report.sources.iter().filter(|source| source.outcome == outcome).count();
     output::print_line!(
         "sources: {} new, {} unchanged, {} reused, {} failed; no file at {} more addresses (optional, or not published yet)",

@@ -153,7 +153,7 @@ pub(super) async fn status(global: &Global, arguments: &StatusArgs) -> Result<Ex
         (None, Some(_)) => output::print_line!("channel {} has no release: no run could publish anything yet", arguments.channel),
         (None, None) => output::print_line!("channel {} has no release yet; `pubdata run` makes one", arguments.channel),
     }
-    output::print_paragraph!("{} tasks: {}", tasks.len(), super::attention::counts(tasks.iter().map(|task| task.outcome)));
+    output::print_paragraph!("{}: {}", output::counted(tasks.len(), "task"), super::attention::counts(tasks.iter().map(|task| task.outcome)));
     let untried: Vec<&str> = tasks.iter().filter(|task| task.outcome == "never_run").map(|task| task.task_id.as_str()).collect();
     if !untried.is_empty() {
         output::print_line!("no run has tried: {}", names(&untried, extent));
@@ -229,7 +229,7 @@ fn print_summary(manifest: &Manifest, channel: &str) {
     output::print_line!("channel {channel} → {} published {}", output::bold(manifest.release_id.as_str()), output::to_seconds(&manifest.published_at));
     let rows: u64 = manifest.datasets.keys().map(|dataset_id| manifest.rows(dataset_id)).sum();
     let size = manifest.datasets.values().flat_map(|dataset| &dataset.parts).map(|part| part.size_bytes).sum();
-    output::print_line!("{} datasets, {} rows, {}", manifest.datasets.len(), output::grouped(rows), output::size(size));
+    output::print_line!("{}, {}, {}", output::counted(manifest.datasets.len(), "dataset"), output::counted(rows, "row"), output::size(size));
     let states = manifest.datasets.values().map(|dataset| DatasetState::of(manifest, dataset, today()).name());
     output::print_line!("{}", summary_of_states(states));
     if manifest.is_sample {

@@ -66,7 +66,7 @@ fn print_records(report: &AccessionReport) {
     output::print_line!("release   {}", report.release_id);
     for (dataset_id, columns) in &report.records {
         for (column, record_ids) in columns {
-            output::print_line!("{dataset_id} by {column}: {} records", output::grouped(record_ids.len() as u64));
+            output::print_line!("{dataset_id} by {column}: {}", output::counted(record_ids.len(), "record"));
             record_ids.iter().for_each(|record_id| output::print_line!("  {record_id}"));
         }
     }
@@ -83,13 +83,17 @@ fn print(report: &TraceReport) {
     for (name, url) in &report.links {
         output::print_line!("{:<9} {url}", name.trim_end_matches("_url").replace("primary_document", "document"));
     }
-    output::print_line!("part      {} ({} rows, sha256 {})", report.part.path, output::grouped(report.part.rows), report.part.sha256);
+    output::print_line!("part      {} ({}, sha256 {})", report.part.path, output::counted(report.part.rows, "row"), report.part.sha256);
     output::print_line!("release   {} published {}", report.release_id, report.published_at);
     output::print_line!("run       {} task {}", report.run_id, report.task_id);
     for source in &report.sources {
         output::print_line!("source    {} {} ({})", source.pointer.source_id, source.source_version, source.source_date);
-        let by_hand = if source.obtained == Obtained::ByHand { " (downloaded by hand)" } else { "" };
-        output::print_line!("  url       {}{by_hand}", source.url);
+        let origin = match source.obtained {
+            _ if source.url.starts_with("bundled:") => " (compiled by pubdata from the cited sources, part of the program)",
+            Obtained::ByHand => " (downloaded by hand)",
+            Obtained::ByProgram => "",
+        };
+        output::print_line!("  url       {}{origin}", source.url);
         if let Some(mirror) = &source.mirror {
             output::print_line!("  mirror    {mirror}: the bytes are its copy, not fetched from the publisher");
         }

@@ -71,7 +71,11 @@ fn row(format: &FormatReport) -> Vec<String> {
 
 fn print_next(channel: &str, next: &NextRun) {
     let again = next.built_again.len();
-    output::print_paragraph!("channel {channel} → {}: the next run builds {again} of {} builds again", output::bold(next.release_id.as_str()), next.builds);
+    output::print_paragraph!(
+        "channel {channel} → {}: the next run builds {again} of {} again",
+        output::bold(next.release_id.as_str()),
+        output::counted(next.builds, "build")
+    );
     for (task_id, reasons) in &next.built_again {
         output::print_line!("  {task_id}: {}", reasons.join("; "));
     }
@@ -82,8 +86,9 @@ fn print_release(release: &KeptRelease) {
     let KeptRelease { release_id, published_at, program, builds, can_be_made_again, without_declarations } = release;
     let without = if *without_declarations > 0 { format!("; carries no declarations of {without_declarations}") } else { String::new() };
     output::print_paragraph!(
-        "release {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {builds} builds again{without}",
+        "release {} of {}, made by pubdata {program}: this program can make {can_be_made_again} of {} again{without}",
         output::bold(release_id.as_str()),
-        output::to_seconds(published_at)
+        output::to_seconds(published_at),
+        output::counted(*builds, "build")
     );
 }

@@ -1,5 +1,5 @@
-//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, and on request builds it again and compares the ids.
-//! With `--url` it looks at a server of others (`witness.rs`).
+//! `pubdata verify`: hashes a release's parts, snapshots and declarations again, checks its seal and the log, and on request builds it again and compares the
+//! ids. With `--url` it looks at a server of others (`witness.rs`).
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use pubdata_core::error::Result;
 use pubdata_run::{self as run, RebuildReport, Replay, VerifyReport};
-use pubdata_store::receipts::seal_problem;
+use pubdata_store::receipts::{LogEntry, SealFindings, examine_seal};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -35,6 +35,8 @@ pub(super) struct VerificationReport<'a> {
     verified: &'a VerifyReport,
     /// What came of `--rebuild`; null without it.
     rebuilt: Option<&'a RebuildReport>,
+    /// The release's entry in the log of the channel; null if the release is not sealed, or if `problems` names a file of the seal or the log.
+    sealed: Option<&'a LogEntry>,
 }
 
 pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<ExitCode> {
@@ -44,10 +46,11 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
     let release = arguments.release.as_deref().map(release_id).transpose()?;
     let settings = global.reading(&arguments.channel)?;
     let mut report = run::verify(&settings, release.as_ref()).await?;
-    if report.problems.is_empty() {
-        let manifest = settings.releases.manifest(&report.release_id).await?;
-        report.problems.extend(seal_problem(&settings.releases, &manifest).await?);
-    }
+    let manifest = settings.releases.manifest(&report.release_id).await?;
+    let are_parts_whole = report.problems.is_empty();
+    let mut seal = examine_seal(&settings.releases, &settings.home, &settings.channel, &manifest, are_parts_whole).await?;
+    let seal_text = seal_text(&seal, are_parts_whole);
+    report.problems.append(&mut seal.problems);
     let rebuilt = if arguments.rebuild { Some(run::rebuild(&settings, release.as_ref()).await) } else { None };
     let rebuilt = match rebuilt {
         // From damaged files nothing can be built: which those are is the answer.
@@ -63,7 +66,7 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
         (false, _) => Replay::Mismatch,
     };
     if global.json {
-        output::sorted_document(&VerificationReport { verified: &report, rebuilt: rebuilt.as_ref() });
+        output::sorted_document(&VerificationReport { verified: &report, rebuilt: rebuilt.as_ref(), sealed: seal.entry.as_ref() });
     } else {
         report.problems.iter().chain(&report.missing).chain(&report.unreadable).for_each(|problem| output::print_line!("{problem}"));
         let word = match verified {
@@ -71,18 +74,28 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
             Replay::Mismatch => "mismatch",
             Replay::NotPossible => "not possible",
         };
+        let (parts, snapshots) = (output::counted(report.parts, "part"), output::counted(report.snapshots, "snapshot"));
         let hashed = match report.declarations {
-            0 => format!("{} parts and {} snapshots hashed again; it carries no declarations", report.parts, report.snapshots),
-            _ => format!("{} parts, {} snapshots and its declarations hashed again", report.parts, report.snapshots),
+            0 => format!("{parts} and {snapshots} hashed again; it carries no declarations"),
+            _ => format!("{parts}, {snapshots} and its declarations hashed again"),
         };
         let others = [(report.missing.len(), "missing"), (report.unreadable.len(), "unreadable")];
         let others: String = others.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("; {count} {word}")).collect();
-        output::print_line!("{} {}: {hashed}{others}", output::coloured(word), report.release_id);
+        output::print_line!("{} {}: {hashed}{others}; {seal_text}", output::coloured(word), report.release_id);
         rebuilt.iter().for_each(print_rebuilt);
     }
     let verdicts = [Some(verified), rebuilt.map(|rebuilt| rebuilt.replay)];
     let worst = [Replay::Mismatch, Replay::NotPossible].into_iter().find(|verdict| verdicts.contains(&Some(*verdict)));
     Ok(ExitCode::from(exit_code(worst.unwrap_or(Replay::Match))))
+}
+
+fn seal_text(seal: &SealFindings, are_parts_whole: bool) -> String {
+    match &seal.entry {
+        Some(LogEntry { log, log_index, .. }) => format!("sealed: entry {log_index} of the log {log}, counted from 0"),
+        None if !seal.problems.is_empty() => "its seal or log does not verify".to_owned(),
+        None if !are_parts_whole => "its seal was not checked".to_owned(),
+        None => "not sealed".to_owned(),
+    }
 }
 
 fn print_rebuilt(rebuilt: &RebuildReport) {

@@ -88,8 +88,8 @@ fn print(report: &WitnessReport) {
         let proven = report.records.iter().filter(|record| record.outcome == Outcome::Match).count();
         let drawn = output::counted(report.records.len(), "record");
         output::print_line!(
-            "records   {proven} of {drawn} proven, and as the server tells them; {} ids proven to be absent (--seed {})",
-            report.absent,
+            "records   {proven} of {drawn} proven, and the same in the server's answers; {} proven to be absent (--seed {})",
+            output::counted(report.absent, "id"),
             report.seed
         );
     }
@@ -97,8 +97,10 @@ fn print(report: &WitnessReport) {
         output::print_line!("  {} {record_id}", output::coloured(word(*outcome)));
     }
     if !report.files.is_empty() {
-        let same = report.files.iter().filter(|file| file.outcome == FileOutcome::Match).count();
-        output::print_line!("files     {same} of {} the same at the publishers'", output::counted(report.files.len(), "file"));
+        let count = |outcomes: &[FileOutcome]| report.files.iter().filter(|file| outcomes.contains(&file.outcome)).count();
+        let compared = count(&[FileOutcome::Match, FileOutcome::Replaced, FileOutcome::Mismatch]);
+        let (files, same) = (output::counted(report.files.len(), "file"), count(&[FileOutcome::Match]));
+        output::print_line!("files     {compared} of {files} compared with the publishers', {same} equal");
     }
     for file in report.files.iter().filter(|file| file.outcome != FileOutcome::Match) {
         let detail = file.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
@@ -111,17 +113,17 @@ fn print(report: &WitnessReport) {
 }
 
 fn print_log(log: &LogReport) {
-    output::print_line!("log       {}, {}", log.name, output::counted(usize::try_from(log.size).unwrap_or(usize::MAX), "release"));
+    output::print_line!("log       {}, {}", log.name, output::counted(log.size, "entry"));
     output::print_line!("root      {}", log.root);
     output::print_line!("key       {}", log.key);
     match (log.key_from, &log.seen_at, log.seen_size) {
         (_, Some(at), Some(size)) => {
-            output::print_line!("seen      {} of {}", output::to_seconds(at), output::counted(usize::try_from(size).unwrap_or(usize::MAX), "release"));
+            output::print_line!("seen      {} with {}", output::to_seconds(at), output::counted(size, "entry"));
         }
         (KeyFrom::FirstUse, ..) => {
             output::print_line!("{}", output::warning("key taken on trust: compare it with what the publisher says elsewhere, and give it with --key"));
         }
-        _ => output::print_line!("seen      never before: the log is retained, and compared the next time"),
+        _ => output::print_line!("seen      never before: this home keeps the checkpoint, and the next audit compares the log with it"),
     }
 }
 

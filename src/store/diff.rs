@@ -392,5 +392,8 @@ fn rows_of(before: &RecordBatch, after: &RecordBatch, names: &[String]) -> Resul
 
 fn text(batch: &RecordBatch, column: &str, row: usize) -> Result<Option<String>> {
     let Some(cells) = batch.column_by_name(column).filter(|cells| cells.is_valid(row)) else { return Ok(None) };
-    Ok(Some(ArrayFormatter::try_new(cells, &FormatOptions::default())?.value(row).try_to_string()?))
+    let text = ArrayFormatter::try_new(cells, &FormatOptions::default())?.value(row).try_to_string()?;
+    // A whole number is written as answers write it: 19652, not 19652.0.
+    let whole = Some(&text).filter(|_| cells.data_type().is_floating() || cells.data_type().is_decimal()).and_then(|text| text.strip_suffix(".0"));
+    Ok(Some(whole.map_or_else(|| text.clone(), str::to_owned)))
 }

@@ -127,6 +127,24 @@ fn page_of_licences_has_the_row_of_every_pipeline() {
     assert_eq!(missing, Vec::<String>::new(), "docs/LICENCES.md lacks these rows");
 }
 
+#[test]
+fn page_of_licences_lists_every_licence_that_asks_for_credit() {
+    let page = read("docs/LICENCES.md");
+    let (_, list) = page.split_once("Credit, or a notice, is asked for").unwrap();
+    let (list, _) = list.split_once("\n## ").unwrap();
+    let words = ["Attribution", "CC BY", "ODbL", "Open Database License", "credit", "disclaimer", "©"];
+    let (declarations, _) = Declarations::check(DeclarationFiles::built_in());
+    let asking: Vec<String> = declarations
+        .pipelines
+        .iter()
+        .filter(|(_, declaration)| words.iter().any(|word| declaration.licence.contains(word)))
+        .map(|(pipeline_id, _)| format!("`{pipeline_id}`"))
+        .collect();
+    assert!(asking.len() > 10, "{asking:?}");
+    let missing: Vec<&String> = asking.iter().filter(|pipeline| !list.contains(*pipeline)).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "docs/LICENCES.md does not say whom to credit");
+}
+
 /// A cell of the row that begins with a label, empty where there is none.
 fn cell<'t>(text: &'t str, label: &str, column: usize) -> &'t str {
     let rows = text.lines().filter(|line| line.starts_with('|')).map(|line| line.split('|').map(str::trim).collect::<Vec<_>>());

@@ -22,7 +22,12 @@ pub(super) async fn check(settings: &WitnessSettings, files: Files, report: &mut
     let scratch = settings.home.scratch_of_process("witness")?;
     let compared = compare(settings, &Snapshots::open(&scratch)?, files, report).await;
     scratch.remove()?;
-    compared
+    compared?;
+    let is_compared = |file: &FileReport| matches!(file.outcome, FileOutcome::Match | FileOutcome::Replaced | FileOutcome::Mismatch);
+    if !report.files.is_empty() && !report.files.iter().any(is_compared) {
+        report.not_proven("the publishers' files were not checked: none of those that the server names could be compared; --publisher-mb 0 leaves them out");
+    }
+    Ok(())
 }
 
 async fn compare(settings: &WitnessSettings, snapshots: &Snapshots, files: Files, report: &mut WitnessReport) -> Result<()> {

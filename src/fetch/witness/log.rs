@@ -29,6 +29,11 @@ struct Shown {
 /// What a log does wrong.
 type Fault = String;
 
+/// `1 release`, `2 releases`.
+fn releases(number: u64) -> String {
+    format!("{number} release{}", if number == 1 { "" } else { "s" })
+}
+
 /// Looks at the log. None where there is none that receipts could be held against.
 pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &mut WitnessReport) -> Result<Option<CheckedLog>> {
     let seen = seen_log(&settings.home, server.url())?;
@@ -37,7 +42,7 @@ pub(super) async fn check(settings: &WitnessSettings, server: &Server, report: &
             let message = format!("{} has no log: its publisher does not sign, or has not sealed a release yet", server.url());
             return Err(Error::fetch(message).hint("without a log nothing can be proven: ask the publisher to sign its releases"));
         };
-        let reason = format!("the server has no log any more; on {} it had one of {} releases", seen.seen_at, size_of(&seen));
+        let reason = format!("the server has no log any more; on {} it had one of {}", seen.seen_at, releases(size_of(&seen)));
         against(settings, server, report, &reason, Some(seen), None)?;
         return Ok(None);
     };
@@ -88,10 +93,12 @@ impl CheckedLog {
         match self.root_of_first(earlier.size) {
             // Another server may be ahead.
             None if seen.url != url => None,
-            None => Some(format!("the log is shorter: {} releases, and on {} it had {}", self.leaves.len(), seen.seen_at, earlier.size)),
+            None => Some(format!("the log is shorter: {}, and on {} it had {}", releases(self.leaves.len() as u64), seen.seen_at, earlier.size)),
             Some(root) if root != earlier.root => Some(format!(
-                "the log is another one: its first {} releases have the root {root}, and on {}{place} they had {}",
-                earlier.size, seen.seen_at, earlier.root
+                "the log is another one: its first {} have the root {root}, and on {}{place} they had {}",
+                releases(earlier.size),
+                seen.seen_at,
+                earlier.root
             )),
             Some(_) => None,
         }
@@ -115,9 +122,9 @@ impl CheckedLog {
             self.grow(settings, server, report).await?;
         }
         Ok(match self.root_of_first(checkpoint.size) {
-            None => Err(format!("its checkpoint is of {} releases, and the log has {}", checkpoint.size, self.leaves.len())),
+            None => Err(format!("its checkpoint is of {}, and the log has {}", releases(checkpoint.size), self.leaves.len())),
             Some(root) if root != checkpoint.root => {
-                Err(format!("its checkpoint is of another log: {} releases with the root {}", checkpoint.size, checkpoint.root))
+                Err(format!("its checkpoint is of another log: {} with the root {}", releases(checkpoint.size), checkpoint.root))
             }
             Some(_) => Ok(()),
         })

@@ -16,8 +16,8 @@ const MOST_LETTERS: usize = 600;
 pub struct WitnessReport {
     /// Its address.
     pub server: String,
-    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`: nothing is wrong, and the server did not give all that
-    /// proves it.
+    /// What came of it. `mismatch`: something does not hold, as `problems` says. `not_possible`: nothing is wrong, and not all is proven: the server did
+    /// not give all that proves it, or no publisher's file could be compared. `notes` says which.
     pub outcome: Outcome,
     /// The release that it answers from; null if only the log was looked at.
     #[schemars(with = "Option<ReleaseId>")]
@@ -46,7 +46,7 @@ pub struct WitnessReport {
 pub enum Outcome {
     Match,
     Mismatch,
-    /// The server did not give what proves it.
+    /// What proves it was not to be had.
     NotPossible,
 }
 
@@ -55,7 +55,7 @@ pub enum Outcome {
 pub struct LogReport {
     /// Name of the log.
     pub name: String,
-    /// Releases in it.
+    /// Entries in it, one for each signed release.
     pub size: u64,
     /// Root over them.
     #[schemars(with = "Digest")]
@@ -64,7 +64,7 @@ pub struct LogReport {
     pub key: String,
     /// Why that key is believed.
     pub key_from: KeyFrom,
-    /// Releases in it when it was last seen; null if it never was.
+    /// Entries in it when it was last seen; null if it never was.
     pub seen_size: Option<u64>,
     /// When that was; null if it never was.
     pub seen_at: Option<String>,
@@ -116,9 +116,13 @@ pub enum FileOutcome {
     Replaced,
     /// Other bytes, which the publisher dates before the server fetched its own.
     Mismatch,
+    /// The publisher has no file at that address any more.
     Gone,
+    /// The file is larger than what is left of `--publisher-mb`.
     TooLarge,
+    /// No request was sent, as `detail` says: the address is no publisher's that this program knows, a person downloaded the file, or a secret is needed.
     NotAsked,
+    /// The publisher did not send the file, as `detail` says.
     Unreachable,
 }
 

@@ -13,7 +13,7 @@ use crate::settings::{RunSettings, manifest_of};
 use pubdata_build::decode;
 use pubdata_core::contract::Contract;
 use pubdata_core::error::{Error, Result};
-use pubdata_core::ids::{AccessionNumber, RecordId, ReleaseId};
+use pubdata_core::ids::{AccessionNumber, Digest, RecordId, ReleaseId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
@@ -34,7 +34,7 @@ pub struct TraceReport {
     pub published_at: String,
     /// The run that published it.
     pub run_id: String,
-    /// The file that holds it.
+    /// The file that holds it, as the manifest says. It is hashed: `differences` names it if its digest is another.
     pub part: Part,
     /// The build that made it.
     pub task_id: String,
@@ -47,13 +47,13 @@ pub struct TraceReport {
     pub derivations: BTreeMap<String, String>,
     /// The bytes that it was made from.
     pub sources: Vec<TracedSource>,
-    /// Whether every snapshot still has its digest and the record comes out the same.
+    /// Whether the part and every snapshot still have their digests and the record comes out the same.
     pub is_match: bool,
     /// What came of making it again.
     pub replay: Replay,
     /// Why it cannot be made again, and which version can or which snapshots are missing; null otherwise.
     pub not_possible: Option<String>,
-    /// What is not as published: damaged snapshots, and columns that come out otherwise.
+    /// What is not as published: a changed part, damaged snapshots, and columns that come out otherwise.
     pub differences: Vec<String>,
     /// What the reader should know about the replay, such as declarations changed since.
     pub notes: Vec<String>,
@@ -64,7 +64,7 @@ pub struct TraceReport {
 pub struct TracedSource {
     #[serde(flatten)]
     pub pointer: SourcePointer,
-    /// The publisher's address.
+    /// The publisher's address; `bundled:` and a path for a table that pubdata compiled from the sources it cites and that is part of the program.
     pub url: String,
     /// The publisher's label of the file.
     pub source_version: String,
@@ -123,7 +123,11 @@ pub async fn trace_located(settings: &RunSettings, located: LocatedRecord, recor
     let derivations = derivations.map(|(column, rule)| (column.to_owned(), rule.to_owned())).collect();
     let made = MadeWith::of(settings, &manifest, entry).await;
     let mut at_hand = AtHand::new(settings, None);
-    let (made, Remade { replay, not_possible, missing, differences, mut notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
+    let (made, Remade { mut replay, mut not_possible, missing, mut differences, mut notes }) = remade_by(settings, made, &found, &mut at_hand).await?;
+    if let Some(changed) = changed_part(&settings.releases, &manifest, &part).await? {
+        differences.push(Difference::of_bytes(changed));
+        (replay, not_possible) = (Replay::Mismatch, None);
+    }
     notes.extend(open_interval(&record));
     let declared = made.as_ref().map_or(settings, |made| &made.settings);
     let sources = blocking(|| pointers.iter().map(|pointer| traced_source(declared, &at_hand, entry, pointer)).collect());
@@ -397,4 +401,11 @@ fn traced_source(settings: &RunSettings, at_hand: &AtHand, entry: &TaskEntry, po
         path: snapshot.map(|snapshot| at_hand.place(snapshot)).unwrap_or_default(),
         text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     }
+}
+
+/// Hashes a part and says how it differs from the manifest; nothing when it does not.
+async fn changed_part(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Option<String>> {
+    let bytes = releases.part(&manifest.release_id, part).await?;
+    let digest = blocking(|| Digest::of(&bytes));
+    Ok((digest != part.sha256).then(|| format!("part {} has the SHA-256 {digest}, and the manifest says {}", part.path, part.sha256)))
 }

@@ -25,7 +25,8 @@ pub const PAGES: &[Page] = &[
 
 async fn datasets(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask("/v1/datasets".to_owned()).await?;
-    Ok(Made::Page("datasets.html", context! { datasets => answer["data"]["datasets"], states => states_by_dataset(visit).await? }))
+    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+    Ok(Made::Page("datasets.html", context! { datasets => answer["data"]["datasets"], states => states_by_dataset(&coverage) }))
 }
 
 async fn dataset(visit: &Visit<'_>) -> Result<Made> {
@@ -38,6 +39,8 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
         return listed(list, visit.parameter("from"), &dataset["data"], &covered);
     }
     let counts: Vec<u64> = dataset["data"]["history"].as_array().into_iter().flatten().rev().filter_map(|release| release["rows"].as_u64()).collect();
+    // One release makes no line.
+    let chart = if counts.len() > 1 { sparkline("Records over the last releases", &counts) } else { String::new() };
     let in_states = states_of(&covered);
     let map = if in_states.is_empty() { String::new() } else { states("States that the dataset covers", &in_states) };
     let release_id = dataset["meta"]["release"]["release_id"].as_str().unwrap_or("current").to_owned();
@@ -45,7 +48,7 @@ async fn dataset(visit: &Visit<'_>) -> Result<Made> {
     let linked = visit.ask(format!("/v1/datasets/{id}/croissant.json")).await?;
     let linked = Value::from_safe_string(as_data(&for_search_engines(linked, &in_states)));
     let context = context! {
-        dataset => dataset["data"], coverage => covered, chart => sparkline("Records over the last releases", &counts), map, release => release_id,
+        dataset => dataset["data"], coverage => covered, chart, map, release => release_id,
         files => files["data"], inline => MAX_INLINE,
     };
     Ok(Made::Page("dataset.html", minijinja::context! { linked, ..context }))
@@ -145,7 +148,10 @@ fn states_of(coverage: &Json) -> BTreeSet<String> {
 
 async fn releases(visit: &Visit<'_>) -> Result<Made> {
     let answer = visit.ask(target("/v1/releases", &[("cursor", visit.parameter("cursor"))])).await?;
-    Ok(Made::Page("releases.html", context! { releases => answer["data"]["releases"], page => answer["meta"]["page"] }))
+    Ok(Made::Page(
+        "releases.html",
+        context! { releases => answer["data"]["releases"], page => answer["meta"]["page"], is_first => visit.parameter("cursor").is_none() },
+    ))
 }
 
 /// A release by its id, or what is other in the second of two: `A..B`.

@@ -226,14 +226,14 @@ pub fn columns(title: &str, unit: &str, months: i64, figures: &[Figure]) -> Stri
     svg.row_of_labels("tick", HEIGHT - 8.0, &labels);
     svg.lines("zero", &[((LEFT, scale.y(0.0)), (WIDTH - 10.0, scale.y(0.0)))]);
     let beside = figures.iter().zip(figures.iter().skip(1)).filter(|(one, next)| one.splits != next.splits);
-    let (lines, labels): (Vec<_>, Vec<&str>) = beside
+    let (lines, labels): (Vec<_>, Vec<String>) = beside
         .map(|(one, next)| {
             let x = f64::midpoint(middle_of(one.month), middle_of(next.month));
-            (((x, 4.0), (x, HEIGHT - BOTTOM)), next.label.as_str())
+            (((x, 4.0), (x, HEIGHT - BOTTOM)), format!("between {} and {}", one.label, next.label))
         })
         .unzip();
     if !lines.is_empty() {
-        svg.linked(None, &format!("Stock split before {}", labels.join(" and ")), |svg| svg.lines("split", &lines));
+        svg.linked(None, &format!("Share basis changes {}", labels.join(", ")), |svg| svg.lines("split", &lines));
     }
     let is_missing = |month: &i64| figures.iter().all(|figure| (figure.month - month).abs() * 2 > months);
     let missing: Vec<i64> = (first..last).step_by(usize::try_from(months).unwrap_or(1).max(1)).filter(is_missing).collect();
@@ -267,7 +267,7 @@ pub fn sparkline(title: &str, counts: &[u64]) -> String {
     svg.finish()
 }
 
-/// Places around a point, with a circle at the distance that was searched.
+/// Places around a point, with a circle at the distance that was searched. A number that would cover another stands beside its place, with a line to it.
 pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]) -> String {
     const SIZE: f64 = 320.0;
     /// A degree of latitude, in miles.
@@ -284,8 +284,20 @@ pub fn map(title: &str, (lat, lon): (f64, f64), radius_mi: f64, places: &[Place]
     }
     let middle = SIZE / 2.0;
     svg.lines("origin", &[((middle - 6.0, middle), (middle + 6.0, middle)), ((middle, middle - 6.0), (middle, middle + 6.0))]);
+    let mut taken: Vec<(f64, f64)> = Vec::new();
     for place in places {
-        let (x, y) = at(place.lat, place.lon);
+        let (true_x, true_y) = at(place.lat, place.lon);
+        // The nearest point of a spiral at which the number covers no other.
+        let on_spiral = |step: u32| {
+            let (distance, angle) = (4.0 * f64::from(step).sqrt(), 2.4 * f64::from(step));
+            (true_x + distance * angle.cos(), true_y + distance * angle.sin())
+        };
+        let is_free = |(x, y): &(f64, f64)| taken.iter().all(|(other_x, other_y)| (x - other_x).hypot(y - other_y) >= 15.0);
+        let (x, y) = (0..200).map(on_spiral).find(is_free).unwrap_or((true_x, true_y));
+        if !is_free(&(true_x, true_y)) {
+            svg.path("ring", &[(true_x, true_y), (x, y)]);
+        }
+        taken.push((x, y));
         svg.linked(place.page.as_deref(), &place.label, |svg| {
             svg.circle("place", (x, y), 7.5);
             svg.text("pin", "middle", (x, y + 3.0), &place.number.to_string());
@@ -354,7 +366,10 @@ impl Scale {
         let values: Vec<f64> = (0..=lines).map(|line| ((self.low / self.step).round() + f64::from(line)) * self.step + 0.0).collect();
         let grid: Vec<_> = values.iter().map(|value| ((left, self.y(*value)), (WIDTH - 10.0, self.y(*value)))).collect();
         svg.lines("grid", &grid);
-        let written = |value: f64| if unit == "usd" || unit.starts_with("USD") { amount_of(&rough(value), "usd") } else { rough(value) };
+        // Lines less than a hundredth apart need more decimals than two.
+        let decimals = (-self.step.log10() - 1e-9).ceil().max(0.0) as usize;
+        let digits = |value: f64| if decimals > 2 && value != 0.0 { format!("{value:.decimals$}") } else { rough(value) };
+        let written = |value: f64| if unit == "usd" || unit.starts_with("USD") { amount_of(&digits(value), "usd") } else { digits(value) };
         let labels: Vec<(f64, String)> = values.into_iter().map(|value| (self.y(value) + 4.0, written(value))).collect();
         svg.column_of_labels("tick", left - 6.0, &labels);
     }
@@ -406,6 +421,7 @@ mod tests {
         };
         assert_eq!(ticks(&[0.0, 394_328_000_000.0], "USD"), ["$0", "$200 B", "$400 B"]);
         assert_eq!(ticks(&[0.0, 15.15], "USD/shares"), ["$0", "$10", "$20"]);
+        assert_eq!(ticks(&[-0.01, 0.002], "USD/shares"), ["-$0.010", "-$0.005", "$0", "$0.005"]);
         assert_eq!(ticks(&[-2_722_000_000.0, 9_000_000_000.0], "USD"), ["-$5 B", "$0", "$5 B", "$10 B"]);
         assert_eq!(ticks(&[19_652.0, 21_500.0], "persons"), ["19 k", "20 k", "21 k", "22 k"]);
     }
@@ -437,8 +453,27 @@ mod tests {
     fn a_line_stands_between_figures_of_before_and_after_a_split() {
         let figure = |month, splits| Figure { month, label: month.to_string(), value: 1.0, first_reported: None, splits, page: None };
         let drawn = columns("EPS", "USD/shares", 12, &[figure(12, 0), figure(24, 1), figure(36, 1), figure(60, 2)]);
-        assert!(drawn.contains("<title>Stock split before 24 and 60</title><path class=\"split\" d=\"M106 4V146M246 4V146\"/>"), "{drawn}");
+        assert!(
+            drawn.contains("<title>Share basis changes between 12 and 24, between 36 and 60</title><path class=\"split\" d=\"M106 4V146M246 4V146\"/>"),
+            "{drawn}"
+        );
         assert!(!columns("EPS", "USD/shares", 12, &[figure(12, 1), figure(24, 1)]).contains("split"));
+    }
+
+    #[test]
+    fn numbers_of_neighbouring_places_do_not_cover_each_other() {
+        let place = |number: usize| Place { lat: 34.0, lon: -118.0, label: number.to_string(), number, page: None };
+        let drawn = map("Schools", (34.0, -118.0), 5.0, &[place(1), place(2), place(3)]);
+        let at = |attribute: &str| {
+            let values =
+                drawn.split("class=\"place\"").skip(1).map(|rest| rest.split(attribute).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap());
+            values.collect::<Vec<f64>>()
+        };
+        let (x, y) = (at("cx=\""), at("cy=\""));
+        assert_eq!((x[0], y[0]), (160.0, 160.0));
+        for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+            assert!((x[one] - x[other]).hypot(y[one] - y[other]) > 14.8, "{drawn}");
+        }
     }
 
     #[test]

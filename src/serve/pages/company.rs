@@ -131,8 +131,13 @@ async fn statements(visit: &Visit<'_>) -> Result<Made> {
             of_key.push(line);
         }
     }
-    let rows: Vec<Value> =
-        keys.into_iter().map(|key| context! { key, label => lines[key].iter().find_map(|line| line["label"].as_str()), cells => lines[key] }).collect();
+    let rows = keys.into_iter().map(|key| {
+        let cells = &lines[key];
+        let text = |name: &str| cells.iter().find_map(|line| line[name].as_str());
+        let has_cents = text("unit").is_some_and(|unit| unit.contains('/')) && cells.iter().any(|line| line["value"].to_string().contains('.'));
+        context! { key, label => text("label"), unit => text("unit").unwrap_or_default(), has_cents, cells }
+    });
+    let rows: Vec<Value> = rows.collect();
     let has_restated = lines.values().flatten().any(|line| line["is_restated"] == true);
     let number = visit.value("cik").trim_start_matches('0');
     let context = context! {

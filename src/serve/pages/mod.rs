@@ -143,15 +143,16 @@ impl Pages {
 
     /// A page for a browser that opened an address with nothing at it; none where there are no pages.
     pub fn missing(&self, path: &str) -> Option<Response> {
-        let problem = Problem::new(Code::RouteNotFound, "There is no page at this address. Search above, or begin at the start page.");
+        let problem = Problem::new(Code::RouteNotFound, "There is no page at this address.");
         (self.service.settings.pages != Who::Off).then(|| self.problem_page(&problem, path, Browser::default()))
     }
 
     fn problem_page(&self, problem: &Problem, path: &str, browser: Browser<'_>) -> Response {
         let status = problem.code.status();
+        let title = if problem.code == Code::RouteNotFound { "Page not found" } else { problem.code.title() };
         let candidates = Value::from(Serde(&problem.candidates));
         let context = context! {
-            status => status.as_u16(), code => problem.code.name(), title => problem.code.title(), advice => problem.code.advice(),
+            status => status.as_u16(), code => problem.code.name(), title, advice => problem.code.advice(),
             detail => problem.detail.as_str(), candidates, is_api => path.starts_with("/v1/"), needs_key => status == StatusCode::UNAUTHORIZED,
             retry_after => problem.retry_after,
             ..self.shared(path, &Told::default(), browser, self.service.catalog.current().as_deref(), "")

@@ -80,7 +80,7 @@ async fn state(visit: &Visit<'_>) -> Result<Made> {
 async fn compare(visit: &Visit<'_>) -> Result<Made> {
     let asked: Vec<&str> = visit.parameter("areas").map(|areas| areas.split([',', ' ']).filter(|area| !area.is_empty()).collect()).unwrap_or_default();
     if asked.len() != 2 {
-        return Ok(Made::Page("compare.html", context! { asked => asked.join(", "), comparison => Json::Null, metrics => Vec::<Value>::new() }));
+        return Ok(Made::Page("compare.html", context! { asked, comparison => Json::Null, metrics => Vec::<Value>::new() }));
     }
     let answer = visit.ask_with("/v1/geo-demographics/locations/compare".to_owned(), &json!({ "locations": asked })).await?;
     let rows = answer["data"]["comparisons"].as_array().into_iter().flatten().map(|comparison| {
@@ -96,7 +96,7 @@ async fn compare(visit: &Visit<'_>) -> Result<Made> {
         context! { metric, label => words(metric), unit, comparison, open, chart => bars(&words(metric), unit, &estimates) }
     });
     let metrics: Vec<Value> = rows.collect();
-    Ok(Made::Page("compare.html", context! { asked => asked.join(", "), comparison => answer["data"], metrics }))
+    Ok(Made::Page("compare.html", context! { asked, comparison => answer["data"], metrics }))
 }
 
 /// What is known of a difference, first less second, of which one side is an estimate and the other a bound.

@@ -10,7 +10,7 @@ use super::templates::{context, segment};
 use super::visit::{Visit, target};
 use super::{Made, Page};
 use crate::http::parameters::allowed;
-use crate::http::problem::{Code, Result};
+use crate::http::problem::{Code, Problem, Result};
 
 /// Dataset of permits, as `/v1/coverage` names it.
 const PERMITS: &str = "permit.permit";
@@ -59,16 +59,25 @@ async fn permit(visit: &Visit<'_>) -> Result<Made> {
     })
 }
 
+/// Filters that say where permits are: the search needs one of them.
+const PLACES: [&str; 3] = ["jurisdiction", "address", "permit_number"];
+
 /// Permits by the filters that are given; without any, the jurisdictions that have some.
 async fn permits(visit: &Visit<'_>) -> Result<Made> {
-    let filters = PERMIT_FILTERS.map(|name| (name, visit.parameter(name)));
-    let fields: BTreeMap<&str, &str> = filters.iter().map(|(name, value)| (*name, value.unwrap_or_default())).collect();
-    let at = |path: &str, cursor| target(path, &[&filters[..], &[("cursor", cursor)]].concat());
+    let typed = PERMIT_FILTERS.map(|name| (name, visit.parameter(name)));
+    let fields: BTreeMap<&str, &str> = typed.iter().map(|(name, value)| (*name, value.unwrap_or_default())).collect();
     let coverage = visit.ask("/v1/coverage".to_owned()).await?;
-    let covered = coverage["data"]["datasets"].as_array().into_iter().flatten().find(|dataset| dataset["dataset_id"] == PERMITS);
-    let found = match filters.iter().any(|(_, value)| value.is_some()) {
-        true => visit.ask(at("/v1/permits/search", visit.parameter("cursor"))).await,
-        false => Ok(Json::Null),
+    let lists = permit_lists(&coverage);
+    let filters = typed.map(|(name, value)| (name, if name == "jurisdiction" { value.map(|text| jurisdiction_id(text, lists)) } else { value }));
+    let at = |path: &str, cursor| target(path, &[&filters[..], &[("cursor", cursor)]].concat());
+    let given: Vec<&str> = filters.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| *name).collect();
+    let found = if given.iter().any(|name| PLACES.contains(name)) {
+        visit.ask(at("/v1/permits/search", visit.parameter("cursor"))).await
+    } else if !given.is_empty() {
+        let detail = "enter a city or county, an address or a permit number as well: permits are searched within a place";
+        Err(Problem::of_field(Code::MissingParameter, "jurisdiction", detail))
+    } else {
+        Ok(Json::Null)
     };
     // What cannot be answered stands beside the form, which keeps what was typed.
     let (found, refusal) = match found {
@@ -81,8 +90,43 @@ async fn permits(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page(
         "permits_search.html",
         context! {
-            fields, refusal, page, permits => found["data"], lists => covered.map(|dataset| &dataset["lists"]), types => values("type"),
+            fields, refusal, page, permits => found["data"], lists, types => values("type"),
             statuses => values("status"), next => at("/permits", page["next_cursor"].as_str()),
         },
     ))
+}
+
+/// Jurisdictions with permits in the answer of `/v1/coverage`; null without any.
+pub fn permit_lists(coverage: &Json) -> &Json {
+    let permits = coverage["data"]["datasets"].as_array().into_iter().flatten().find(|dataset| dataset["dataset_id"] == PERMITS);
+    permits.map_or(&Json::Null, |dataset| &dataset["lists"])
+}
+
+/// Returns the id of the only covered jurisdiction of that name, such as `Austin` or `Austin, TX`; any other text as it is.
+fn jurisdiction_id<'t>(text: &'t str, lists: &'t Json) -> &'t str {
+    let is_named = |list: &&Json| {
+        let (name, state) = (list["name"].as_str().unwrap_or_default(), list["state"].as_str().unwrap_or_default());
+        text.eq_ignore_ascii_case(name) || text.eq_ignore_ascii_case(&format!("{name}, {state}"))
+    };
+    let mut named = lists.as_array().into_iter().flatten().filter(is_named);
+    match (named.next(), named.next()) {
+        (Some(list), None) => list["list"].as_str().unwrap_or(text),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::jurisdiction_id;
+
+    #[test]
+    fn name_of_one_jurisdiction_stands_for_its_id() {
+        let list = |id: &str, name: &str, state: &str| json!({"list": id, "name": name, "state": state});
+        let lists = json!([list("us-tx-austin", "Austin", "TX"), list("us-or-portland", "Portland", "OR"), list("us-me-portland", "Portland", "ME")]);
+        let ids = ["austin", "Austin, TX", "Austin, OR", "us-tx-austin", "Portland", "portland, me"].map(|text| jurisdiction_id(text, &lists));
+        assert_eq!(ids, ["us-tx-austin", "us-tx-austin", "Austin, OR", "us-tx-austin", "Portland", "us-me-portland"]);
+        assert_eq!(jurisdiction_id("Austin", &json!(null)), "Austin");
+    }
 }

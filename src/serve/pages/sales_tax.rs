@@ -12,15 +12,24 @@ use crate::http::problem::{Code, Problem, Result};
 
 pub const PAGES: &[Page] = &[Page { path: "/tax", make: |visit| tax(visit).boxed() }];
 
+/// The category of goods that bear no tax: a line of a sale can have it, a rate cannot.
+const EXEMPT: &str = "exempt";
+
 async fn tax(visit: &Visit<'_>) -> Result<Made> {
-    let fields = ["zip", "address", "category", "date", "amount", "shipping"].map(|name| (name, visit.parameter(name)));
+    let fields = ["zip", "state", "address", "category", "date", "amount", "shipping"].map(|name| (name, visit.parameter(name)));
     let asked: BTreeMap<&str, &str> = fields.iter().map(|(name, value)| (*name, value.unwrap_or_default())).collect();
-    let [zip, address, category, date, amount, shipping] = fields.map(|(_, value)| value);
+    let [zip, state, address, category, date, amount, shipping] = fields.map(|(_, value)| value);
     let answers = async {
         if zip.is_none() && address.is_none() {
-            return Ok::<_, Problem>((Json::Null, Json::Null));
+            return match fields.iter().any(|(_, value)| value.is_some()) {
+                true => Err(Problem::of_field(Code::MissingParameter, "zip", "enter a ZIP code or an address")),
+                false => Ok((Json::Null, Json::Null)),
+            };
         }
-        let rate = visit.ask(target("/v1/tax/rate", &[("zip", zip), ("address", address), ("category", category), ("date", date)])).await?;
+        // An address names its state.
+        let (state, class) = (state.filter(|_| address.is_none()), category.filter(|category| *category != EXEMPT));
+        let query = [("zip", zip), ("state", state), ("address", address), ("category", class), ("date", date)];
+        let rate = visit.ask(target("/v1/tax/rate", &query)).await?;
         let sale = match amount {
             Some(amount) => calculated(visit, &rate["data"], amount, shipping, category).await?,
             None => Json::Null,
@@ -33,7 +42,17 @@ async fn tax(visit: &Visit<'_>) -> Result<Made> {
         Err(problem) if problem.code.status().is_client_error() && problem.code != Code::RateLimited => (Json::Null, Json::Null, Some(problem.detail)),
         Err(problem) => return Err(problem),
     };
-    Ok(Made::Page("tax.html", context! { fields => asked, rate => rate["data"], sale => sale["data"], refusal }))
+    let (rate, sale) = (&rate["data"], &sale["data"]);
+    let sold = class_of_rules(if category == Some(EXEMPT) { category } else { rate["category"].as_str() });
+    let is_sold = |rule: &&Json| rule["class"].as_str() == sold || (shipping.is_some() && rule["class"] == "shipping");
+    let (applied, others): (Vec<&Json>, Vec<&Json>) = rate["rules"].as_array().into_iter().flatten().partition(is_sold);
+    let categories = &visit.pages.openapi["components"]["schemas"]["SaleItemCategory"]["enum"];
+    Ok(Made::Page("tax.html", context! { fields => asked, categories, rate, sale, applied, others, refusal }))
+}
+
+/// The class of rules that a category is of.
+fn class_of_rules(category: Option<&str>) -> Option<&str> {
+    if category == Some("food_drug") { Some("grocery") } else { category }
 }
 
 /// The tax of one thing sold to the place of a rate, from within its state.

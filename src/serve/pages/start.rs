@@ -1,8 +1,11 @@
 //! The first page: what this is, one search box over everything, and what is published; and what a search found.
 
+use std::collections::BTreeMap;
+
 use futures_util::FutureExt;
 use serde_json::Value as Json;
 
+use super::registry::permit_lists;
 use super::status::states_by_dataset;
 use super::templates::context;
 use super::visit::{Visit, target};
@@ -30,7 +33,27 @@ async fn start(visit: &Visit<'_>) -> Result<Made> {
         let rows: u64 = datasets.iter().filter_map(|dataset| dataset["rows"].as_u64()).sum();
         context! { family, datasets, rows }
     });
-    Ok(Made::Page("start.html", context! { families => families.collect::<Vec<_>>(), states => states_by_dataset(visit).await? }))
+    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+    let states = states_by_dataset(&coverage);
+    Ok(Made::Page("start.html", context! { families => families.collect::<Vec<_>>(), examples => examples(&coverage, &states), states }))
+}
+
+/// Links to pages of the datasets that the release has, each with its text.
+fn examples(coverage: &Json, states: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    const PAGES_BY_DATASET: [(&str, &str, &str); 4] = [
+        ("geo.zcta_metric", "/zip/90210", "ZIP 90210"),
+        ("geo.zcta_metric", "/compare?areas=90210,95120", "a comparison of two areas"),
+        ("sec.registrant", "/search?q=Apple", "Apple"),
+        ("tax.rate", "/tax?zip=55401&date=2019-01-02", "the sales tax of 55401 in January 2019"),
+    ];
+    let published = PAGES_BY_DATASET.into_iter().filter(|(dataset, ..)| states.contains_key(*dataset));
+    let mut examples: Vec<(String, String)> = published.map(|(_, link, text)| (link.to_owned(), text.to_owned())).collect();
+    let mut lists = permit_lists(coverage).as_array().into_iter().flatten();
+    let example = lists.clone().find(|list| list["list"] == "us-tx-austin").or_else(|| lists.next());
+    if let Some((id, name)) = example.and_then(|list| Some((list["list"].as_str()?, list["name"].as_str()?))) {
+        examples.push((target("/permits", &[("jurisdiction", Some(id))]), format!("permits of {name}")));
+    }
+    examples
 }
 
 async fn search(visit: &Visit<'_>) -> Result<Made> {

@@ -36,14 +36,10 @@ async fn status(visit: &Visit<'_>) -> Result<Made> {
     Ok(Made::Page("status.html", context! { rows, has_history, without_records, summary, runs => runs["data"]["runs"], published_at }))
 }
 
-/// The states of all datasets, by dataset.
-///
-/// # Errors
-/// Those of the endpoint.
-pub async fn states_by_dataset(visit: &Visit<'_>) -> Result<BTreeMap<String, String>> {
-    let coverage = visit.ask("/v1/coverage".to_owned()).await?;
+/// The states of all datasets, by dataset, from the answer of `/v1/coverage`.
+pub fn states_by_dataset(coverage: &Json) -> BTreeMap<String, String> {
     let datasets = coverage["data"]["datasets"].as_array().into_iter().flatten();
-    Ok(datasets.filter_map(|dataset| Some((dataset["dataset_id"].as_str()?.to_owned(), dataset["state"].as_str()?.to_owned()))).collect())
+    datasets.filter_map(|dataset| Some((dataset["dataset_id"].as_str()?.to_owned(), dataset["state"].as_str()?.to_owned()))).collect()
 }
 
 /// The first day on which an edition that is expected is late.

@@ -54,10 +54,12 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
         environment.add_template_owned(name.to_string(), text).map_err(wrong)?;
     }
     environment.add_filter("number", |value: Value| formatted(&value, words::separated));
+    environment.add_filter("cents", |value: Value| formatted(&value, |digits| words::separated(&words::with_cents(digits))));
     environment.add_filter("amount", |value: Value, unit: String| words::amount_of(words::as_published(&value.to_string(), &unit), &unit));
     environment.add_filter("brief", |value: Value, unit: String| words::brief(&value.to_string(), &unit));
     environment.add_filter("margin", |value: Value, unit: String| words::margin(&value.to_string(), &unit));
     environment.add_filter("published", |value: Value, unit: String| words::as_published(&value.to_string(), &unit).to_owned());
+    environment.add_filter("counted", |value: Value, thing: String| words::counted(&value.to_string(), &thing));
     environment.add_filter("miles", |miles: f64| format!("{miles:.2}"));
     environment.add_filter("cadence", words::cadence);
     environment.add_filter("code", |text: String| Value::from_safe_string(with_code(&text)));
@@ -71,6 +73,7 @@ pub fn environment(folder: Option<&Path>) -> Result<Environment<'static>> {
     environment.add_filter("size", |value: Value| f64::try_from(value.clone()).map_or_else(|_| value.to_string(), words::size));
     environment.add_filter("sentence", |code: String| reasons::sentence(&code));
     environment.add_filter("words", |key: String| words::words(&key));
+    environment.add_filter("goods", |class: String| words::goods(&class));
     environment.add_filter("family", |family: String| words::family(&family));
     environment.add_filter("segment", |text: Value| segment(&text.to_string()));
     environment.add_filter("fraction", |value: f64| format!("{} %", words::separated(&format!("{}", (value * 1e5).round() / 1e3))));

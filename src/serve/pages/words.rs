@@ -14,12 +14,11 @@ pub fn as_published<'d>(digits: &'d str, unit: &str) -> &'d str {
 
 /// The same of digits that are written already.
 pub fn amount_of(digits: &str, unit: &str) -> String {
-    // Cents have two digits.
-    let is_short = unit.eq_ignore_ascii_case("usd") && digits.rsplit_once('.').is_some_and(|(_, cents)| cents.len() == 1);
-    let text = if is_short { format!("{}0", separated(digits)) } else { separated(digits) };
     if let Some((money, share)) = unit.split_once('/') {
-        return format!("{} per {}", amount_of(digits, money), share.trim_end_matches('s'));
+        return format!("{} per {}", amount_of(&with_cents(digits), money), share.trim_end_matches('s'));
     }
+    let has_cents = unit.eq_ignore_ascii_case("usd") && digits.contains('.');
+    let text = if has_cents { separated(&with_cents(digits)) } else { separated(digits) };
     match unit {
         "usd" | "USD" => match text.strip_prefix('-') {
             Some(text) => format!("-${text}"),
@@ -27,6 +26,15 @@ pub fn amount_of(digits: &str, unit: &str) -> String {
         },
         "percent" => format!("{text} %"),
         _ => text,
+    }
+}
+
+/// Digits with two decimals at least, as cents have.
+pub fn with_cents(digits: &str) -> String {
+    match digits.split_once('.') {
+        None => format!("{digits}.00"),
+        Some((_, cents)) if cents.len() == 1 => format!("{digits}0"),
+        Some(_) => digits.to_owned(),
     }
 }
 
@@ -47,18 +55,26 @@ pub fn separated(text: &str) -> String {
     format!("{sign}{grouped}{rest}")
 }
 
-/// An amount in millions and more with two decimals; a smaller one as it is. Pages show it where the exact figure is one click away.
+/// How many things there are: `1 permit`, `2,000 permits`.
+pub fn counted(digits: &str, thing: &str) -> String {
+    format!("{} {thing}{}", separated(digits), if digits == "1" { "" } else { "s" })
+}
+
+/// An amount in millions and more with two decimals, rounded half up; a smaller one as it is. Pages show it where the exact figure is one click away.
 pub fn brief(digits: &str, unit: &str) -> String {
     let exact = amount_of(as_published(digits, unit), unit);
-    let Ok(value) = digits.parse::<f64>() else { return exact };
-    let (scaled, word) = match value.abs() {
+    let (sign, size) = digits.strip_prefix('-').map_or(("", digits), |size| ("-", size));
+    // Rounded to ten thousands and more: what is behind the point changes nothing.
+    let Ok(whole) = size.split('.').next().unwrap_or_default().parse::<u128>() else { return exact };
+    let (scale, word) = match whole {
         _ if unit.contains('/') => return exact,
-        size if size >= 1e12 => (value / 1e12, "trillion"),
-        size if size >= 1e9 => (value / 1e9, "billion"),
-        size if size >= 1e6 => (value / 1e6, "million"),
+        1_000_000_000_000.. => (1_000_000_000_000, "trillion"),
+        1_000_000_000.. => (1_000_000_000, "billion"),
+        1_000_000.. => (1_000_000, "million"),
         _ => return exact,
     };
-    format!("{} {word}", amount_of(&format!("{scaled:.2}"), unit))
+    let hundredths = (whole + scale / 200) / (scale / 100);
+    format!("{} {word}", amount_of(&format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100), unit))
 }
 
 /// A margin of error; that of a percentage is in percentage points.
@@ -111,8 +127,9 @@ const CAPITALS: &[&str] = &[
     "tcad", "tmk", "tx", "url", "usd", "zip", "zip5", "zip9", "zcta",
 ];
 
-/// Keys whose words alone do not make a label, and codes of grades in the directory of schools: a key and its label on each line.
+/// Keys whose words alone do not make a label, classes of goods, and codes of grades in the directory of schools: a key and its label on each line.
 const LABELS: &str = include_str!("assets/labels.csv");
+const GOODS: &str = include_str!("assets/goods.csv");
 const GRADES: &str = include_str!("assets/grades.csv");
 
 /// The label of a key in one of the lists.
@@ -138,6 +155,11 @@ pub fn words(key: &str) -> String {
         }
     }
     text
+}
+
+/// A class of goods that sales tax distinguishes, as words.
+pub fn goods(class: &str) -> String {
+    label_in(GOODS, class).map_or_else(|| words(class), str::to_owned)
 }
 
 /// The grades of a school, from the codes of the directory.
@@ -198,9 +220,15 @@ mod tests {
 
     #[test]
     fn large_amounts_are_short_and_small_ones_exact() {
-        let written = [("391035000000", "USD"), ("15115823000", "shares"), ("-2722000000.0", "USD"), ("453500", "usd"), ("6.08", "USD/shares")];
-        let expected = ["$391.04 billion", "15.12 billion", "-$2.72 billion", "$453,500", "$6.08 per share"];
+        let written =
+            [("391035000000", "USD"), ("15115823000", "shares"), ("-2722000000.0", "USD"), ("453500", "usd"), ("3", "USD/shares"), ("344085000000", "USD")];
+        let expected = ["$391.04 billion", "15.12 billion", "-$2.72 billion", "$453,500", "$3.00 per share", "$344.09 billion"];
         assert_eq!(written.map(|(digits, unit)| brief(digits, unit)), expected);
+    }
+
+    #[test]
+    fn one_thing_is_counted_in_the_singular() {
+        assert_eq!(["0", "1", "2000"].map(|digits| counted(digits, "permit")), ["0 permits", "1 permit", "2,000 permits"]);
     }
 
     #[test]

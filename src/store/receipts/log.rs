@@ -59,6 +59,52 @@ impl<'a> Log<'a> {
         Self { releases, channel }
     }
 
+    pub(super) fn channel(&self) -> &str {
+        self.channel
+    }
+
+    /// Path of a file of the log, for messages.
+    pub(super) fn path_of(&self, name: &str) -> String {
+        format!("log/{}/{name}", self.channel)
+    }
+
+    /// Path of a checkpoint, for messages.
+    pub(super) fn file_of_checkpoint(&self, size: u64) -> String {
+        self.path_of(&checkpoint_name(size))
+    }
+
+    /// The file of the key that verifies the newest checkpoint; none if it is missing.
+    ///
+    /// # Errors
+    /// `Store`, when it cannot be read.
+    pub(super) async fn key(&self) -> Result<Option<String>> {
+        let bytes = self.releases.log_file(self.channel, "key").await?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The tiles of hashes that are missing, or are not those of the log's entries.
+    ///
+    /// # Errors
+    /// `Store`, when a tile cannot be read.
+    pub(super) async fn changed_tiles(&self, logged: &Logged) -> Result<Vec<String>> {
+        let mut changed = Vec::new();
+        let (mut level, mut hashes) = (0, logged.leaves());
+        while !hashes.is_empty() {
+            for (number, tile) in hashes.chunks(TILE).enumerate() {
+                let name = tile_name(&format!("{level}"), number, tile.len());
+                let expected: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
+                match self.releases.log_file(self.channel, &name).await? {
+                    Some(bytes) if bytes == expected => {}
+                    Some(_) => changed.push(format!("{} is not the tile of the log's entries", self.path_of(&name))),
+                    None => changed.push(format!("{} is missing", self.path_of(&name))),
+                }
+            }
+            hashes = hashes.chunks_exact(TILE).map(root).collect();
+            level += 1;
+        }
+        Ok(changed)
+    }
+
     /// The newest signed note and its size; none before the first release was sealed. `known` is a size that the log is known to have had, or 0.
     ///
     /// # Errors
@@ -85,19 +131,21 @@ impl<'a> Log<'a> {
     pub async fn read(&self) -> Result<Option<Logged>> {
         let Some(size) = self.releases.log_sizes(self.channel).await?.last().copied() else { return Ok(None) };
         let damaged = |reason: &str| Error::store(format!("the log of channel `{}` is damaged: {reason}", self.channel)).hint(LOST);
-        let note = self.releases.log_file(self.channel, &checkpoint_name(size)).await?.ok_or_else(|| damaged("its checkpoint is missing"))?;
-        let note = String::from_utf8(note.to_vec()).map_err(|_| damaged("its checkpoint is no text"))?;
-        let checkpoint = Checkpoint::parse(&note).filter(|checkpoint| checkpoint.size == size).ok_or_else(|| damaged("its checkpoint is no checkpoint"))?;
+        let file = self.file_of_checkpoint(size);
+        let note = self.releases.log_file(self.channel, &checkpoint_name(size)).await?.ok_or_else(|| damaged(&format!("{file} is missing")))?;
+        let note = String::from_utf8(note.to_vec()).map_err(|_| damaged(&format!("{file} is no text")))?;
+        let checkpoint = Checkpoint::parse(&note).filter(|checkpoint| checkpoint.size == size);
+        let checkpoint = checkpoint.ok_or_else(|| damaged(&format!("{file} is no checkpoint of size {size}")))?;
         let size = usize::try_from(size).map_err(|_| damaged("it is too long"))?;
         let mut seals = Vec::new();
         for number in 0..size.div_ceil(TILE) {
             let name = tile_name("entries", number, TILE.min(size - number * TILE));
-            let bundle = self.releases.log_file(self.channel, &name).await?.ok_or_else(|| damaged(&format!("{name} is missing")))?;
-            seals.extend(entries(&bundle).ok_or_else(|| damaged(&format!("{name} is cut short")))?);
+            let bundle = self.releases.log_file(self.channel, &name).await?.ok_or_else(|| damaged(&format!("{} is missing", self.path_of(&name))))?;
+            seals.extend(entries(&bundle).ok_or_else(|| damaged(&format!("{} is cut short", self.path_of(&name))))?);
         }
         let logged = Logged { seals, note };
         if logged.seals.len() != size || root(&logged.leaves()) != checkpoint.root {
-            return Err(damaged("its leaves are not those of its checkpoint"));
+            return Err(damaged(&format!("its leaves are not those of its checkpoint {file}")));
         }
         Ok(Some(logged))
     }
@@ -208,14 +256,19 @@ impl<'a> Log<'a> {
         let Some(note) = signed_note(signer.home, self.channel)? else { return Ok(0) };
         // Of a key that is neither: of a log under another name.
         let Some(checkpoint) = signer.opened(key, &note).and_then(Checkpoint::parse) else { return Ok(0) };
-        let signed = usize::try_from(checkpoint.size).ok().and_then(|size| seals.get(..size));
-        let leaves: Option<Vec<Digest>> = signed.map(|seals| seals.iter().map(|seal| leaf_hash(seal.as_bytes())).collect());
-        if leaves.is_some_and(|leaves| root(&leaves) == checkpoint.root) {
+        if continues(seals, &checkpoint) {
             return Ok(checkpoint.size);
         }
         let message = format!("the log of channel `{}` has not the {} releases that were signed from here", self.channel, checkpoint.size);
         Err(Error::store(message).hint(LOST))
     }
+}
+
+/// Whether seals begin with those of a checkpoint.
+pub(super) fn continues(seals: &[Digest], checkpoint: &Checkpoint) -> bool {
+    let signed = usize::try_from(checkpoint.size).ok().and_then(|size| seals.get(..size));
+    let leaves: Option<Vec<Digest>> = signed.map(|seals| seals.iter().map(|seal| leaf_hash(seal.as_bytes())).collect());
+    leaves.is_some_and(|leaves| root(&leaves) == checkpoint.root)
 }
 
 /// What can be done for a log that is not what it was.

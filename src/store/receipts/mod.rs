@@ -7,6 +7,7 @@
 //! Trees are those of RFC 9162 with SHA-256; the log is C2SP `tlog-tiles`, its checkpoint a C2SP `signed-note` by Ed25519. The publisher's key
 //! signs where releases are sealed and is never on a server. Why the roots are beside the manifest and not in it: decision 29.
 
+mod examine;
 mod log;
 mod note;
 mod part;
@@ -17,11 +18,12 @@ mod seal;
 mod tree;
 mod unrepeated;
 
+pub use examine::{LogEntry, SealFindings, examine_seal};
 pub use log::{Log, Logged, Signer, TILE, Tile, tile_name};
 pub use note::{Checkpoint, SigningKey, VerifierKey};
 pub use part::{Leaf, leaves_of_part};
 pub use receipt::{LeafProof, MAX_RECEIPT_BYTES, PartProof, Receipt, Verified, issue};
 pub use record::CanonicalRecords;
 pub use roots::{Roots, RootsOfRows};
-pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal, seal_problem};
+pub use seal::{PartGroup, Seal, SealedDataset, SealedPart, SealedRelease, seal};
 pub use tree::{consistency_path, inclusion_path, is_consistent, leaf_hash, node_hash, root, root_of_path};

@@ -128,20 +128,27 @@ impl VerifierKey {
     pub fn parse(text: &str) -> Result<Self> {
         if text.trim_start().starts_with(PRIVATE) {
             // A secret: no error shows it.
-            return Err(Error::config("this is the key that signs, not one to verify with")
-                .hint("keep it for yourself; `pubdata keys signing` printed the other when it made it, and `/v1/log/key` shows it"));
+            return Err(Error::config("this is the key that signs, not one to verify with").hint(
+                "keep it for yourself; `pubdata keys signing` printed the verification key when it made this one, and `/v1/log/key` of your server shows it",
+            ));
         }
-        let not_one = || {
+        let not_one = |reason: &str| {
             let shown: String = text.trim().chars().take(200).collect();
-            Error::config(format!("`{}` is no key to verify with", shown.escape_debug()))
-                .hint("`/v1/log/key` of the publisher's server shows it: name+hash+base64")
+            Error::config(format!("`{}` is no key to verify with: {reason}", shown.escape_debug()))
+                .hint("copy it again from where the publisher gives it out; what a server shows at `/v1/log/key` proves nothing about that server")
         };
         let mut fields = text.trim().splitn(3, '+');
-        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else { return Err(not_one()) };
+        let (Some(name), Some(hash), Some(key)) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(not_one("it is not of the form name+hash+base64"));
+        };
         check_name(name)?;
-        let key = BASE64.decode(key).map_err(|_| not_one())?;
-        let public = key.strip_prefix(&[ED25519_KEY]).filter(|public| public.len() == 32).ok_or_else(not_one)?.to_vec();
-        if hex((name, &public)) == hash { Ok(Self { name: name.to_owned(), public }) } else { Err(not_one()) }
+        let unreadable = || not_one("the text behind the second `+` is not the Base64 of an Ed25519 key; a character may be wrong or missing");
+        let key = BASE64.decode(key).map_err(|_| unreadable())?;
+        let public = key.strip_prefix(&[ED25519_KEY]).filter(|public| public.len() == 32).ok_or_else(unreadable)?.to_vec();
+        if hex((name, &public)) != hash {
+            return Err(not_one("its hash is not that of its name and key; a character may be wrong"));
+        }
+        Ok(Self { name: name.to_owned(), public })
     }
 
     pub fn name(&self) -> &str {

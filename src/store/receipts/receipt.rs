@@ -75,10 +75,10 @@ pub struct Verified {
     pub manifest_sha256: Digest,
     /// Name of the log.
     pub log: String,
-    /// Releases that the log had when it was signed.
+    /// Entries that the log had when it was signed.
     #[schemars(range(min = 1))]
     pub log_size: u64,
-    /// Position of the release among them, from 0.
+    /// The release's entry among them, counted from 0.
     pub log_index: u64,
 }
 
@@ -297,7 +297,7 @@ impl Receipt {
         let [PartProof { part, index, inclusion_proof, leaves }] = self.parts.as_slice() else { return Err("a record is in one part".to_owned()) };
         let [leaf] = leaves.as_slice() else { return Err("a record has one leaf".to_owned()) };
         if record.get("record_id").and_then(Value::as_str) != Some(record_id.as_str()) || leaf.record_id != record_id.as_str() {
-            return Err("the record is another one".to_owned());
+            return Err("the record has another record_id than the receipt".to_owned());
         }
         let canonical = canonical(&Value::Object(record.clone())).ok_or("the record is not in its canonical form: it has a number")?;
         if Digest::of(canonical.as_bytes()) != leaf.record_sha256 {

@@ -207,20 +207,6 @@ pub async fn seal(releases: &Releases, manifest: &Manifest, known: Option<&Seal>
     Ok(Seal::of(manifest.derive_digest(), datasets))
 }
 
-/// What is wrong with the file of a release's seal, which is made again from intact parts; nothing where it is right, or there is none.
-///
-/// # Errors
-/// `Store`, when it cannot be read.
-pub async fn seal_problem(releases: &Releases, manifest: &Manifest) -> Result<Option<String>> {
-    let Some(bytes) = releases.seal_file(&manifest.release_id).await? else { return Ok(None) };
-    let wrong = match (Seal::from_json(&bytes), seal(releases, manifest, None, &Roots::default()).await) {
-        (Err(error), _) | (_, Err(error)) => error.to_string(),
-        (Ok(known), Ok(made)) if known == made => return Ok(None),
-        _ => "it is not the seal of these parts".to_owned(),
-    };
-    Ok(Some(format!("records.json: {wrong}; `pubdata seal` makes it again, and what is signed tells which of the two was published")))
-}
-
 async fn root_of(releases: &Releases, manifest: &Manifest, part: &Part) -> Result<Digest> {
     let bytes = releases.part(&manifest.release_id, part).await?;
     let part = part.clone();

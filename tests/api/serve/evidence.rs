@@ -164,6 +164,14 @@ async fn an_address_in_a_description_and_that_of_a_reporting_person_are_not_show
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
+    let served = Served::new().await;
+    let page = text(&browse(&served.router, "/records/tax.taxability:FL:general:local:undated?replay=now", "").await);
+    assert!(page.contains("compiled by pubdata from the cited sources, part of the program") && page.contains("from these bytes"), "{page}");
+    assert!(!page.contains("by program") && !page.contains("rebuilt from the publisher"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cells_whose_content_is_published_in_another_form_are_shown() {
     let served = Served::new().await;
     let permit = served.ok("/v1/provenance/permit.permit:us-tx-austin:2007-115377-BP?include=bytes").await["data"].take();
@@ -187,8 +195,8 @@ async fn cells_whose_content_is_published_in_another_form_are_shown() {
     }
     assert!(!permit.to_string().contains("5125550100"));
     let page = text(&browse(&served.router, "/records/permit.permit:us-tx-austin:2007-115377-BP", "").await);
-    assert!(page.contains("withheld, 19 bytes: says more than this record publishes"), "{page}");
-    let (_, unread) = page.split_once("more columns are not read for this dataset").unwrap();
+    assert!(page.contains("withheld, 19 bytes: the cell has more than the published record"), "{page}");
+    let (_, unread) = page.split_once("Not read for this dataset: ").unwrap();
     assert!(unread.contains("even where it repeats a published value") && unread.contains("<code>permit_<wbr>location</code>"), "{unread}");
     // The street in parts, and the day as ArcGIS writes it.
     let permit = served.ok("/v1/provenance/permit.permit:us-il-chicago:100090924?include=bytes").await["data"].take();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use pubdata_fetch::mirror_path;
-use pubdata_fetch::witness::{FileOutcome, FileReport, witness};
+use pubdata_fetch::witness::{FileOutcome, FileReport, Outcome, WitnessReport, witness};
 
 use super::{Auditor, Liar, fine, served, wrong};
 use crate::receipts::SealedPlace;
@@ -70,6 +70,25 @@ async fn an_address_that_is_no_publishers_is_not_asked() {
     let publisher = Place::new();
     let auditor = Auditor { mirror: Some(publisher.mirror().display().to_string()), ..Auditor::of(&liar) };
     let report = auditor.look().await.unwrap();
-    fine(&report);
     assert!(!report.files.is_empty() && report.files.iter().all(|file| file.outcome == FileOutcome::NotAsked), "{report:#?}");
+    unchecked(&report);
+}
+
+/// Nothing is wrong, and no publisher was heard.
+fn unchecked(report: &WitnessReport) {
+    assert_eq!((report.outcome, report.problems.len()), (Outcome::NotPossible, 0), "{report:#?}");
+    assert!(report.notes.iter().any(|note| note.starts_with("the publishers' files were not checked")), "{report:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_which_none_could_be_compared_are_told_as_not_checked() {
+    let liar = Liar::new(served(SealedPlace::new()).await).await;
+    let nobody = tempfile::tempdir().unwrap();
+    let auditor = Auditor { records: 16, mirror: Some(nobody.path().display().to_string()), ..Auditor::of(&liar) };
+    let report = auditor.look().await.unwrap();
+    assert!(report.files.iter().any(|file| file.outcome == FileOutcome::Gone), "{report:#?}");
+    unchecked(&report);
+    let mut settings = auditor.settings();
+    settings.publisher_bytes = 0;
+    fine(&witness(&settings).await.unwrap());
 }

@@ -34,7 +34,7 @@ async fn it_says_what_is_proven_that_the_key_is_taken_on_trust_and_the_next_time
     assert!(first.stdout.trim_end().lines().last().unwrap().starts_with(&format!("match {}, release r", auditor.url)), "{first:#?}");
     let second = asked(&auditor, &quick).await.expect(0);
     assert!(!second.stdout.contains("on trust") && second.stdout.contains("seen      20"), "{second:#?}");
-    let file = auditor.home.path().join("publisher.key");
+    let file = auditor.home.path().join("log.key");
     std::fs::write(&file, format!("{key}\n")).unwrap();
     let named = asked(&auditor, &[&quick[..], &["--json", "--key", file.to_str().unwrap()]].concat()).await.expect(0).json();
     assert_eq!((&named["format"], &named["outcome"], &named["log"]["key_from"]), (&json!("pubdata.verify_url"), &json!("match"), &json!("given")));

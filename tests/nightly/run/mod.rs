@@ -26,6 +26,7 @@ mod pages;
 pub mod placed;
 mod probe;
 mod publishers;
+mod receipts;
 mod releases;
 mod renewal;
 mod selection;

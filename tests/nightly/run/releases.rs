@@ -70,7 +70,7 @@ fn a_release_is_shown_on_a_page_and_whole_as_json() {
         format!("release    {second} published "),
         "channels   nightly\n".to_owned(),
         "made by    pubdata 0.1.0, run ".to_owned(),
-        "carries    the declarations and contracts of all 1 builds\n".to_owned(),
+        "carries    the declarations and contracts of its build\n".to_owned(),
         format!("permit.nola  {}  1", manifest["tasks"]["permit.nola"]["code_version"].as_str().unwrap()),
     ] {
         assert!(page.contains(&line), "{line}\n{page}");
@@ -81,4 +81,14 @@ fn a_release_is_shown_on_a_page_and_whole_as_json() {
     assert!(page.lines().count() < 20, "{page}");
     let shown = place.pubdata(&["releases", "show", "--json"]).expect(0).json();
     assert_eq!((&shown["channels"], &shown["unrenewed"], &shown["manifest"]), (&json!(["nightly"]), &json!({}), &manifest));
+}
+
+#[test]
+fn a_difference_shows_whole_numbers_as_answers_do() {
+    let place = Place::published_with(super::GEOGRAPHY);
+    let first = place.current();
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replace("860Z200US90210|19652|1335", "860Z200US90210|19653|1335"));
+    place.run(&[]).expect(0);
+    let diff = place.pubdata(&["releases", "diff", &first]).expect(0).stdout;
+    assert!(diff.contains("  value: 19652 → 19653\n"), "{diff}");
 }

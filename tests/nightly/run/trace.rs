@@ -107,6 +107,12 @@ fn every_kind_of_record_leads_to_the_publishers_bytes_and_comes_out_the_same() {
 }
 
 #[test]
+fn a_table_of_the_program_is_not_shown_as_a_publishers_file() {
+    let text = Place::published().pubdata(&["trace", "tax.taxability:FL:general:local:undated"]).expect(0).stdout;
+    assert!(text.contains("bundled:tax/taxability.csv (compiled by pubdata from the cited sources, part of the program)"), "{text}");
+}
+
+#[test]
 fn every_record_of_the_release_comes_out_the_same() {
     let place = Place::published();
     // One of each fifty, over all datasets: a program start each.
@@ -151,6 +157,20 @@ fn a_damaged_snapshot_does_not_touch_records_of_other_snapshots() {
     overwrite(&place.snapshot(POPULATION_FILE), "860Z200US90210|19652|1335", "860Z200US90210|19653|1335");
     place.trace("geo.zcta_metric:2023:90210:median_household_income").expect(0);
     place.trace("geo.zcta_metric:2022:90210:population").expect(0);
+}
+
+#[test]
+fn a_part_that_is_not_that_of_the_manifest_is_a_mismatch_that_names_it() {
+    let place = Place::published();
+    let path = place.part("geo.zcta_metric/2023.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The first bytes are no record's: the record is found as before.
+    bytes[0] ^= 1;
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let answer = place.trace(POPULATION).expect(1);
+    assert_eq!(answer.json()["replay"], "mismatch");
+    assert!(differences(&answer).starts_with("part geo.zcta_metric/2023.parquet has the SHA-256 "), "{answer:#?}");
 }
 
 #[test]

@@ -186,3 +186,66 @@ fn an_unknown_release_is_refused() {
     let answer = place.pubdata(&["verify", "r00000000000000000000"]);
     assert!(matches!(answer.code, Some(40 | 60)) && answer.stderr.contains("r00000000000000000000"), "{answer:#?}");
 }
+
+/// A release that is sealed, and what `verify` says of it.
+#[test]
+fn a_sealed_release_whose_seal_or_log_is_changed_is_a_mismatch_that_names_the_file() {
+    let place = Place::published_with(GEOGRAPHY);
+    let text = place.pubdata(&["verify"]).expect(0).stdout;
+    assert!(text.trim_end().ends_with("; not sealed"), "{text}");
+    assert_eq!(place.pubdata(&["verify", "--json"]).expect(0).json()["sealed"], Value::Null);
+    let secret = place.root().join("signing.key");
+    let secret = secret.to_str().unwrap();
+    place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
+    place.pubdata(&["seal", "--signing-key", secret]).expect(0);
+    let text = place.pubdata(&["verify"]).expect(0).stdout;
+    assert!(text.trim_end().ends_with("; sealed: entry 0 of the log data.example.org/2026/nightly, counted from 0"), "{text}");
+    let sealed = place.pubdata(&["verify", "--json"]).expect(0).json()["sealed"].take();
+    assert_eq!(sealed, json!({"log": "data.example.org/2026/nightly", "log_index": 0, "log_size": 1}));
+
+    let seal = format!("releases/{}/records.json", place.current());
+    let (checkpoint, entries, tile, key) =
+        ("log/nightly/checkpoint/0000000001", "log/nightly/tile/entries/000.p/1", "log/nightly/tile/0/000.p/1", "log/nightly/key");
+    for file in [&*seal, checkpoint, entries, tile, key] {
+        let path = place.home().join(file);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        says_mismatch(&place, file);
+        // The last character but one: in the checkpoint it is of the signature.
+        let mut changed = bytes.clone();
+        let last = changed.len() - 3;
+        changed[last] = if changed[last] == b'A' { b'B' } else { b'A' };
+        std::fs::write(&path, changed).unwrap();
+        says_mismatch(&place, if file == entries { checkpoint } else { file });
+        std::fs::write(&path, bytes).unwrap();
+    }
+    place.pubdata(&["verify"]).expect(0);
+    std::fs::rename(place.home().join("log"), place.root().join("moved-log")).unwrap();
+    says_mismatch(&place, checkpoint);
+    // Without the seal too: the home still knows that it has signed.
+    std::fs::remove_file(place.home().join(&seal)).unwrap();
+    says_mismatch(&place, checkpoint);
+    place.pubdata(&["seal", "--signing-key", secret]).expect(0);
+    place.pubdata(&["verify"]).expect(0);
+}
+
+fn says_mismatch(place: &Place, file: &str) {
+    let answer = place.pubdata(&["verify", "--json"]).expect(1).json();
+    let problems = answer["verified"]["problems"].to_string();
+    assert!(problems.contains(file) && answer["sealed"].is_null(), "{file}: {answer:#}");
+    let text = place.pubdata(&["verify"]).expect(1).stdout;
+    assert!(text.contains("mismatch") && text.trim_end().ends_with("; its seal or log does not verify"), "{text}");
+}
+
+#[test]
+fn a_release_that_was_not_sealed_beside_one_that_was_is_no_mismatch() {
+    let place = Place::published_with(GEOGRAPHY);
+    let secret = place.root().join("signing.key");
+    let secret = secret.to_str().unwrap();
+    place.pubdata(&["keys", "signing", "--name", "data.example.org/2026", "--output", secret]).expect(0);
+    place.pubdata(&["seal", "--signing-key", secret]).expect(0);
+    place.edit("acsdt5y2023-b01003.dat", |text| text.replacen("|19652|", "|19653|", 1));
+    place.run(&[]).expect(0);
+    let text = place.pubdata(&["verify"]).expect(0).stdout;
+    assert!(text.trim_end().ends_with("; not sealed"), "{text}");
+}

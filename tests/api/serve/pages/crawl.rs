@@ -139,7 +139,10 @@ async fn a_browser_at_an_address_without_a_page_is_told_so_and_a_program_gets_a_
     let world = World::new().await;
     let page = browse(&world.router, "/nothing", "").await;
     assert_eq!((page.status.as_u16(), page.header("content-type")), (404, "text/html; charset=utf-8"));
-    assert!(text(&page).contains("There is no page at this address"), "{}", text(&page));
+    assert!(text(&page).contains("<h1>Page not found</h1>") && text(&page).contains("There is no page at this address"), "{}", text(&page));
+    assert_eq!(text(&page).matches("Search above").count(), 1, "{}", text(&page));
+    let wrong = browse(&world.router, "/datasets/geo.zcta_metric?list=x", "").await;
+    assert!(wrong.status == 400 && !text(&wrong).contains("<code>errors</code>"), "{}", text(&wrong));
     assert_eq!(world.get("/nothing").await.problem(), (404, "route_not_found".to_owned()));
     let api = browse(&world.router, "/v1/nothing", "").await;
     assert_eq!((api.status.as_u16(), api.header("content-type")), (404, "application/problem+json"));

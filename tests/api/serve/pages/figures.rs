@@ -51,12 +51,12 @@ async fn comparison_shows_the_difference_and_why_one_is_not_tested() {
     let served = Served::new().await;
     let compared = page(&served, "/compare?areas=90210,95120").await;
     // 19,652 ± 1,335 and 38,103 ± 1,908, as the Bureau publishes them.
-    assert!(compared.contains("Difference: <strong>-18,451</strong> <span class=\"soft\">± 2,328.67</span>"), "{compared}");
+    assert!(compared.contains("ZCTA 90210 minus ZCTA 95120: <strong>-18,451 persons</strong> <span class=\"soft\">± 2,328.67</span>"), "{compared}");
     // 126,696 against the Bureau's jam value 250,001, which stands for 250,000 or more.
-    let bound = "Difference: <strong>at most -$123,304</strong> <span class=\"soft\">(95120 is at least $123,304 higher)</span>; ";
+    let bound = "ZCTA 90210 minus ZCTA 95120: <strong>at most -$123,304</strong> <span class=\"soft\">(95120 is at least $123,304 higher)</span>; ";
     let untested = "<span class=\"soft\">significance not computed: a bound is not an estimate.</span>";
     assert!(compared.contains(bound) && compared.contains(untested), "{compared}");
-    assert!(page(&served, "/compare?areas=95120,90210").await.contains("Difference: <strong>at least $123,304</strong>; "));
+    assert!(page(&served, "/compare?areas=95120,90210").await.contains("ZCTA 95120 minus ZCTA 90210: <strong>at least $123,304</strong>; "));
     assert!(page(&served, "/compare?areas=90210,95120,35950").await.contains("A comparison takes exactly two areas."));
 }
 
@@ -71,7 +71,12 @@ async fn large_figures_are_short_and_gaps_are_marked() {
     // First reported before a split in seven: 44.15.
     let chart = eps.split("<svg").nth(1).unwrap().split("</svg>").next().unwrap();
     assert!(eps.contains("$44.15 per share</a>, before a stock split") && !chart.contains("44.15"), "{eps}");
+    // The cover page of the report of 2024 counts the shares three weeks after the period's end.
+    let shares = card(&company, "shares_outstanding");
+    assert!(shares.contains("<th>As of<th>") && shares.contains("<tr><td>2024-10-18<td>") && shares.contains("as of 2024-10-18"), "{shares}");
+    assert!(eps.contains("<th>Period end<th>") && !company.contains("None"), "{company}");
     let statements = page(&served, "/company/320193/statements").await;
+    assert!(statements.contains("<caption>USD, except where a line states its unit;") && statements.contains(">USD per share</span></th>"), "{statements}");
     assert!(!statements.contains("Restated since") || statements.contains("</a>*"), "{statements}");
 }
 
@@ -122,8 +127,17 @@ async fn record_page_explains_the_fiscal_year_and_has_a_receipt_when_the_release
     // Apple's report of 2010 states 2009 as well.
     assert!(record.contains("<code>&quot;fy&quot;:2010</code> → <code>fiscal_year 2009</code>"), "{record}");
     assert!(record.contains(" characters … </span>") && record.contains("<mark>{&quot;start&quot;:&quot;2008-09-28&quot;"), "{record}");
-    assert!(!record.contains("id=\"receipt\""), "{record}");
+    // A channel with one release has no earlier one.
+    assert!(!record.contains("id=\"receipt\"") && !record.contains("id=\"history\""), "{record}");
     let sealed = Served::of(SealedPlace::new().place).await;
     let record = page(&sealed, "/records/geo.zcta_metric:2023:90210:population").await;
     assert!(record.contains("id=\"receipt\"") && record.contains("data.example.org/2026/nightly") && record.contains("pubdata verify-receipt"), "{record}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn table_of_the_program_is_no_file_of_a_publisher() {
+    let served = Served::new().await;
+    let record = page(&served, "/records/tax.taxability:NH:general:state:undated").await;
+    assert!(record.contains("compiled by pubdata from the cited sources") && !record.contains("Publisher's file"), "{record}");
+    assert!(!record.contains("href=\"bundled:") && !record.contains("the publisher's files</h3>"), "{record}");
 }

@@ -27,10 +27,11 @@ const PATHS: [&str; 13] = [
     "/docs/guides/",
 ];
 
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "/search?q=",
     "/compare?areas=90210,",
     "/tax?zip=",
+    "/tax?zip=03101&state=",
     "/tax?zip=55401&amount=",
     "/tax?zip=55401&category=",
     "/tax?address=",

@@ -39,10 +39,17 @@ async fn state_of_a_dataset_is_the_same_on_all_pages() {
 async fn examples_of_the_start_page_have_answers() {
     let served = Served::new().await;
     let start = page(&served, "/").await;
-    let example = attributes(&start, "href").into_iter().find(|link| link.starts_with("/tax?")).unwrap();
+    let links = attributes(&start, "href");
+    for link in ["/zip/90210", "/compare?areas=90210,95120", "/search?q=Apple", "/permits?jurisdiction=us-tx-austin", "/permits"] {
+        assert!(links.contains(&link.to_owned()), "{link}: {links:?}");
+    }
+    let example = links.into_iter().find(|link| link.starts_with("/tax?")).unwrap();
     let tax = page(&served, &example).await;
     // Minnesota 6.875, Hennepin County 0.15, Minneapolis 0.5 and transit 0.5 percent.
     assert!(tax.contains("<span class=\"figure\">8.025 %</span>") && tax.contains("matched by ZIP code") && !tax.contains("role=\"alert\""), "{tax}");
+    // A release without permits, companies and rates has no examples of them.
+    let areas_only = of_records(&World::new().await, "/").await;
+    assert!(areas_only.contains("/zip/90210") && !areas_only.contains("/permits?") && !areas_only.contains("/tax?"), "{areas_only}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,8 +67,8 @@ async fn charts_of_shares_mark_stock_splits() {
     let company = page(&served, "/company/320193").await;
     let chart = |metric: &str| company.split(&format!("id=\"{metric}\"")).nth(1).unwrap().split("</svg>").next().unwrap().to_owned();
     // Seven for one in June 2014, first in the annual report that restates 2012; four for one in August 2020, in the one that restates 2018.
-    assert!(chart("eps_diluted").contains("<title>Stock split before 2012 and 2018</title><path class=\"split\""), "{company}");
-    assert!(!chart("revenue").contains("Stock split"), "{company}");
+    assert!(chart("eps_diluted").contains("<title>Share basis changes between 2010 and 2012, between 2014 and 2018</title>"), "{company}");
+    assert!(!chart("revenue").contains("Share basis"), "{company}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,6 +89,8 @@ async fn license_past_its_expiration_and_permits_past_theirs_or_completed_are_ma
     assert!(license.contains("<span class=\"tag warn\">Active in the list, expired 2020-01-01</span>"), "{license}");
     let license = of_records(&world, "/license/TX-tdlr-el-3001").await;
     assert!(license.contains("<span class=\"tag good\">Active</span>"), "{license}");
+    let withheld = of_records(&world, "/permit/us-il-chicago:2").await;
+    assert!(withheld.contains(">name withheld</a></td><td data-label=\"Role\">Owner<"), "{withheld}");
     let past = "Past its expiry date as of the list.";
     let permit = of_records(&world, "/permit/us-il-chicago:2").await;
     assert!(permit.contains(past) && permit.contains("<dt>Expires</dt><dd>2022-01-01</dd>"), "{permit}");
@@ -113,4 +122,13 @@ async fn long_lists_of_a_dataset_have_pages_of_their_own() {
     assert!(publishers.len() < 50 << 10 && publishers.contains("City of Albuquerque, Planning Department"), "{}", publishers.len());
     let refused = browse(&served.router, "/datasets/permit.permit?list=x", "").await;
     assert_eq!(refused.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_release_has_no_line_and_no_changes() {
+    let world = World::new().await;
+    let dataset = of_records(&world, "/datasets/geo.zcta_metric").await;
+    assert!(!dataset.contains("chart spark") && !dataset.contains(">1 values<"), "{dataset}");
+    assert!(of_records(&world, "/releases").await.contains("The channel has one release so far."));
+    assert!(!of_records(&world, "/").await.contains(">1 records<"));
 }

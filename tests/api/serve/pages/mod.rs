@@ -9,6 +9,7 @@ mod marks;
 mod permits;
 mod requests;
 mod swaps;
+mod tax;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -21,6 +22,7 @@ use super::{Answer, read};
 /// Asks as a browser does, with cookies.
 pub async fn browse(api: &Api, path: &str, cookies: &str) -> Answer {
     let request = Request::get(path).header(header::ACCEPT, "text/html,application/xhtml+xml,*/*;q=0.8").header(header::COOKIE, cookies);
+    let request = request.header("sec-fetch-site", "same-origin").header("sec-fetch-mode", "navigate");
     read(api.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()).await
 }
 

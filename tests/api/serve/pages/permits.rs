@@ -54,11 +54,25 @@ async fn permits_of_a_city_are_listed_and_filtered() {
     }
     // Nashville's list has days of application only.
     assert!(permits(&served, "?jurisdiction=us-tn-nashville").await.0.contains("<td class=\"nowrap\" data-label=\"Date\"><span class=\"soft\">applied "));
+    // The dates of the filter are those of the table.
+    let (page, _) = permits(&served, "?jurisdiction=us-tx-austin&date_field=applied").await;
+    let applied = &served.ok("/v1/permits/search?jurisdiction=us-tx-austin&date_field=applied").await["data"][0];
+    let day = format!("data-label=\"Date\">{}</td>", applied["applied_date"].as_str().unwrap());
+    assert!(applied["applied_date"] != applied["issued_date"] && page.contains(&day) && page.contains("<th scope=\"col\">Applied</th>"), "{page}");
     // The form keeps what was asked for.
     let (page, _) = permits(&served, "?jurisdiction=us-tx-austin&type=electrical&date_from=2007-06-01").await;
     assert!(page.contains("<option value=\"electrical\" selected>Electrical</option>"), "{page}");
     assert!(page.contains("value=\"us-tx-austin\" list=\"jurisdictions\"") && page.contains("value=\"2007-06-01\""), "{page}");
     assert!(page.contains("/v1/permits/search?jurisdiction=us-tx-austin&amp;type=electrical&amp;date_from=2007-06-01'"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn city_is_found_by_its_name() {
+    let served = Served::new().await;
+    let (page, numbers) = permits(&served, "?jurisdiction=Austin,+TX").await;
+    assert!(numbers.len() == 10 && page.contains("value=\"Austin, TX\" list=\"jurisdictions\""), "{page}");
+    assert!(page.contains("<option value=\"Austin, TX\"></option>"), "{page}");
+    assert_eq!(permits(&served, "?jurisdiction=austin").await.1, numbers);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,6 +102,8 @@ async fn what_permits_cannot_be_found_by_is_told_beside_the_form() {
     assert!(page.contains("value=\"us-tx-austen\"") && numbers.is_empty(), "{page}");
     let (page, _) = permits(&served, "?type=%3Cb%3E").await;
     assert!(page.contains("role=\"alert\"") && page.contains("<option selected>&lt;b&gt;</option>") && !page.contains("<b>"), "{page}");
+    let (page, numbers) = permits(&served, "?contractor=smith").await;
+    assert!(page.contains("role=\"alert\">Enter a city or county, an address or a permit number as well") && numbers.is_empty(), "{page}");
     let (page, numbers) = permits(&served, "?jurisdiction=us-tx-austin&type=garage").await;
     assert!(page.contains("role=\"alert\"") && numbers.is_empty(), "{page}");
     let (page, _) = permits(&served, "?jurisdiction=us-tx-austin&date_from=2020-01-01").await;
