@@ -9,8 +9,9 @@ use super::{Global, output};
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{RecordId, ReleaseId};
 use pubdata_core::provenance::Obtained;
-use pubdata_run::{self as run, AccessionReport, Replay, TraceReport};
+use pubdata_run::{self as run, AccessionReport, TraceReport};
 use pubdata_store::Releases;
+use pubdata_store::evidence::Replay;
 
 #[derive(Args)]
 pub(super) struct TraceArgs {

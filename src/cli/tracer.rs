@@ -4,12 +4,12 @@ use std::fmt::{self, Debug, Formatter};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
-use pubdata_core::error::{Error, Result};
+use pubdata_core::error::Result;
 use pubdata_run::{self as run, RunSettings};
 use pubdata_serve::Tracer;
 use pubdata_store::FoundRecord;
+use pubdata_store::evidence::{ShownBytes, ToldReplay};
 
 /// Looks at the snapshots of a home.
 pub struct HomeTracer(pub RunSettings);
@@ -21,19 +21,15 @@ impl Debug for HomeTracer {
 }
 
 impl Tracer for HomeTracer {
-    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
-        async move { run::shown_bytes(&self.0, &found).await?.iter().map(value).collect() }.boxed()
+    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<ShownBytes>>> {
+        async move { run::shown_bytes(&self.0, &found).await }.boxed()
     }
 
     fn is_open(&self, source_id: &str) -> bool {
         run::is_open(&self.0, source_id)
     }
 
-    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
-        async move { value(&run::told_replay(&self.0, &found).await?) }.boxed()
+    fn replay<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
+        async move { run::told_replay(&self.0, &found).await }.boxed()
     }
-}
-
-fn value(told: &impl serde::Serialize) -> Result<Value> {
-    serde_json::to_value(told).map_err(|error| Error::store(format!("what was found has no JSON form: {error}")))
 }

@@ -11,7 +11,8 @@ use super::trace::{exit_code, release_id, verdict};
 use super::witness::{WitnessArgs, witness};
 use super::{Global, output};
 use pubdata_core::error::Result;
-use pubdata_run::{self as run, RebuildReport, Replay, VerifyReport};
+use pubdata_run::{self as run, RebuildReport, VerifyReport};
+use pubdata_store::evidence::Replay;
 use pubdata_store::receipts::{LogEntry, SealFindings, examine_seal};
 
 #[derive(Args)]

@@ -26,9 +26,8 @@ pub mod fuzzing {
 }
 
 pub use building::declaration_faults::declaration_faults;
-pub use evidence::replay::Replay;
-pub use evidence::shown::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader, is_open, shown_bytes};
-pub use evidence::told_replay::{ToldDifference, ToldReplay, told_replay};
+pub use evidence::shown::{is_open, shown_bytes};
+pub use evidence::told_replay::told_replay;
 pub use evidence::trace::{AccessionReport, LocatedRecord, TraceReport, locate, trace, trace_accession, trace_located};
 pub use evidence::verify::{RebuildReport, VerifyReport, rebuild, verify};
 pub use evidence::why::{explained_diff, words_of_cause};

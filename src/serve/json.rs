@@ -40,33 +40,6 @@ impl Json {
         self.buffer.push(b'}');
     }
 
-    /// Writes an array whose elements `write` adds.
-    pub fn array(&mut self, write: impl FnOnce(&mut Self)) {
-        self.separate();
-        self.buffer.push(b'[');
-        write(self);
-        self.buffer.push(b']');
-    }
-
-    /// Writes a string.
-    pub fn text(&mut self, text: &str) {
-        self.joined(&[text]);
-    }
-
-    /// Writes pieces as one string.
-    pub fn joined(&mut self, pieces: &[&str]) {
-        self.separate();
-        self.buffer.push(b'"');
-        for piece in pieces {
-            if is_plain(piece.as_bytes()) {
-                self.buffer.extend_from_slice(piece.as_bytes());
-            } else {
-                self.escaped(piece.as_bytes());
-            }
-        }
-        self.buffer.push(b'"');
-    }
-
     /// Writes pieces in which nothing is to be escaped, such as keys of records, as one string.
     pub fn plain(&mut self, pieces: &[&str]) {
         debug_assert!(pieces.iter().all(|piece| is_plain(piece.as_bytes())), "{pieces:?}");
@@ -74,39 +47,6 @@ impl Json {
         self.buffer.push(b'"');
         pieces.iter().for_each(|piece| self.buffer.extend_from_slice(piece.as_bytes()));
         self.buffer.push(b'"');
-    }
-
-    fn escaped(&mut self, bytes: &[u8]) {
-        let mut start = 0;
-        for (index, &byte) in bytes.iter().enumerate().filter(|(_, byte)| needs_escape(**byte)) {
-            self.buffer.extend_from_slice(&bytes[start..index]);
-            start = index + 1;
-            match byte {
-                b'"' | b'\\' => self.buffer.extend_from_slice(&[b'\\', byte]),
-                b'\n' => self.buffer.extend_from_slice(b"\\n"),
-                _ => self.print(format_args!("\\u{byte:04x}")),
-            }
-        }
-        self.buffer.extend_from_slice(&bytes[start..]);
-    }
-
-    /// Writes a string or null.
-    pub fn optional_text(&mut self, text: Option<&str>) {
-        match text {
-            Some(text) => self.text(text),
-            None => self.null(),
-        }
-    }
-
-    /// Writes strings as an array.
-    pub fn texts<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
-        self.array(|json| texts.into_iter().for_each(|text| json.text(text)));
-    }
-
-    /// Writes a number of things.
-    pub fn count(&mut self, value: u64) {
-        self.separate();
-        self.digits(value, 0);
     }
 
     /// Writes a number in the shortest form that reads back as the same number; null when it is none.
@@ -169,19 +109,6 @@ impl Json {
             written += 1;
         }
         self.buffer[start..].reverse();
-    }
-
-    /// Writes `true` or `false`.
-    pub fn flag(&mut self, value: bool) {
-        self.raw(if value { "true" } else { "false" });
-    }
-
-    /// Writes `true`, `false` or null.
-    pub fn optional_flag(&mut self, value: Option<bool>) {
-        match value {
-            Some(value) => self.flag(value),
-            None => self.null(),
-        }
     }
 
     /// Writes null.
@@ -311,7 +238,6 @@ mod tests {
         assert_eq!(decimal(1_005, 3, Trim::Keep), "1.005");
         assert_eq!(decimal(5, 3, Trim::Keep), "0.005");
         assert_eq!(decimal(i64::MIN, 2, Trim::Keep), "-92233720368547758.08");
-        assert_eq!(written(|json| json.count(u64::MAX)), "18446744073709551615");
         let wide = |unscaled, scale| written(|json| json.wide_decimal(unscaled, scale));
         assert_eq!(wide(652_250_000_000_000_000_000, 10), "65225000000");
         assert_eq!(wide(151_500_000_000, 10), "15.15");
@@ -372,20 +298,14 @@ mod tests {
         let strange = "a\"b\\c\n\t\u{1}é{[:,";
         let text = written(|json| {
             json.object(|json| {
-                json.key("text").text(strange);
-                json.key("joined").joined(&["a:", strange, ":b"]);
-                json.key("list").array(|json| {
-                    json.count(1);
-                    json.object(|_| {});
-                    json.array(|json| json.text("["));
-                    json.flag(true);
-                    json.float(f64::NAN);
-                    json.float(-118.5);
-                });
+                json.key("text").value(&strange);
+                json.key("list").value(&serde_json::json!([1, {}, ["["], true]));
+                json.key("none").float(f64::NAN);
+                json.key("number").float(-118.5);
                 json.key("last").null();
             });
         });
-        let expected = serde_json::json!({"text": strange, "joined": format!("a:{strange}:b"), "list": [1, {}, ["["], true, null, -118.5], "last": null});
+        let expected = serde_json::json!({"text": strange, "list": [1, {}, ["["], true], "none": null, "number": -118.5, "last": null});
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
     }
 }

@@ -59,8 +59,8 @@ pub mod fuzzing {
     pub fn answer_to_message(text: &str) -> Vec<String> {
         match ClientFrame::read(text) {
             Ok(ClientFrame::Auth(auth)) => vec![frames::error(&Problem::new(Code::InvalidParameter, auth.token), CONNECTION, None)],
-            Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::unsubscribed(&asked.id)],
-            Ok(ClientFrame::Ping(t)) => vec![frames::pong(&t)],
+            Ok(ClientFrame::Unsubscribe(asked)) => vec![frames::ServerFrame::Unsubscribed { id: &asked.id }.text()],
+            Ok(ClientFrame::Ping(ping)) => vec![frames::pong(&ping.t.unwrap_or_default())],
             Ok(ClientFrame::Subscribe(asked)) => match super::stream::filter::Filter::read(asked.filters) {
                 Ok(mut filter) => vec![frames::subscribed(&asked.id, asked.since_seq.unwrap_or_default(), &filter.resolve(None))],
                 Err((field, message)) => vec![frames::error(&Problem::of_field(Code::InvalidParameter, field, message), CONNECTION, Some(&asked.id))],

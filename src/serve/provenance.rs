@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::answer::{ColumnValue, Instant, Members, Sha256};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::scope;
 use crate::http::shared_work::SharedWork;
@@ -21,6 +22,7 @@ use crate::json::Json;
 use crate::tracer::Tracer;
 use pubdata_core::ids::{Digest, RecordId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
+use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldReplay};
 use pubdata_store::{FoundRecord, Part, Record};
 
 pub const ENDPOINT: Endpoint = Endpoint {
@@ -29,22 +31,21 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getProvenance",
     summary: "From a record to the publisher's bytes",
     access: Access::Key,
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Chain<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| trace(call, json).boxed()),
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "include",
-        kind: Kind::Words(&["bytes", "replay"]),
-        description: "Comma list. `bytes`: the publisher's bytes, and how to fetch the same ones; of lists that may tell of persons, what is published of them. `replay`: what comes of making the record again from its bytes.",
-    },
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Comma list. `bytes`: the publisher's bytes, and how to fetch the same ones; of lists that may tell of persons, what is published of them. `replay`:
+        /// what comes of making the record again from its bytes.
+        include: Vec<&'a str> = Kind::Word(&["bytes", "replay"]),
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct Chain<'a> {
@@ -64,8 +65,8 @@ struct Chain<'a> {
     sources: Vec<Source<'a>>,
     /// Result of rebuilding the record from its source bytes; only with `include=replay`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/Replay"))]
-    replay: Option<&'a Value>,
+    #[schemars(with = "ToldReplay")]
+    replay: Option<&'a ToldReplay>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -154,8 +155,8 @@ struct Source<'a> {
     length: u64,
     /// The bytes themselves, as far as they may be shown; only with `include=bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value", extend("$ref" = "#/components/schemas/SourceBytes"))]
-    bytes: Option<&'a Value>,
+    #[schemars(with = "ShownBytes")]
+    bytes: Option<&'a ShownBytes>,
     /// With `include=bytes`: what fetches the same bytes from the publisher, as long as the file is the same there. Empty where the file is not fetched by HTTP, came from a mirror, or a person gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
@@ -191,8 +192,8 @@ struct File<'a> {
 #[derive(Default)]
 struct Told {
     /// One for each pointer.
-    bytes: Option<Arc<Value>>,
-    replay: Option<Arc<Value>>,
+    bytes: Option<Arc<Vec<ShownBytes>>>,
+    replay: Option<Arc<ToldReplay>>,
 }
 
 async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
@@ -206,26 +207,24 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let Some((part, record)) = call.reader().find(call.contracts(), &id).await? else {
         return Err(Problem::of_field(Code::NotFound, "record_id", format!("the release has no record `{id}`")));
     };
-    let asked = call.listed("include").unwrap_or_default();
+    let Parameters { include: asked } = Parameters::of(call)?;
     let record = Arc::new(record);
     let service = call.service;
     let bytes = async {
         if !asked.contains(&"bytes") {
             return Ok(None);
         }
-        let nothing =
-            record.1.iter().map(|_| json!({"shown": "unavailable", "reason": NO_TRACER, "sha256": null, "header": null, "excerpt": null, "cells": []}));
-        let nothing = Value::Array(nothing.collect());
-        look(call, &service.looks, (&id, part, &record), nothing, |tracer, found| tracer.bytes(found).map(|told| told.map(Value::Array)).boxed())
-            .await
-            .map(Some)
+        let nothing = record.1.iter().map(|_| ShownBytes::nothing(Shown::Unavailable, NO_TRACER)).collect();
+        // A file that is not there may come.
+        let is_kept = |_: &Vec<ShownBytes>| false;
+        look(call, &service.looks, (&id, part, &record), (nothing, is_kept), |tracer, found| tracer.bytes(found)).await.map(Some)
     };
     let replay = async {
         if !asked.contains(&"replay") {
             return Ok(None);
         }
-        let nothing = json!({"verdict": null, "reason": NO_TRACER, "differences": [], "notes": []});
-        look(call, &service.replays, (&id, part, &record), nothing, |tracer, found| tracer.replay(found)).await.map(Some)
+        let nothing = ToldReplay::untried(NO_TRACER);
+        look(call, &service.replays, (&id, part, &record), (nothing, is_final), |tracer, found| tracer.replay(found)).await.map(Some)
     };
     let (bytes, replay) = tokio::try_join!(bytes, replay)?;
     let told = Told { bytes, replay };
@@ -239,10 +238,16 @@ async fn trace(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// Said by a server that nobody gave a tracer.
 const NO_TRACER: &str = "this server does not look at the publishers' files";
 
-type Look = for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> futures_util::future::BoxFuture<'a, pubdata_core::error::Result<Value>>;
+type Look<T> = for<'a> fn(&'a dyn Tracer, FoundRecord<'a>) -> BoxFuture<'a, pubdata_core::error::Result<T>>;
 
 /// Has a record's files looked at, or says with `nothing` that this server cannot.
-async fn look(call: &Call<'_>, work: &Arc<SharedWork>, (id, part, record): (&RecordId, &Part, &Arc<Record>), nothing: Value, look: Look) -> Result<Arc<Value>> {
+async fn look<T: Send + Sync + 'static>(
+    call: &Call<'_>,
+    work: &Arc<SharedWork<T>>,
+    (id, part, record): (&RecordId, &Part, &Arc<Record>),
+    (nothing, is_kept): (T, fn(&T) -> bool),
+    look: Look<T>,
+) -> Result<Arc<T>> {
     let Some(tracer) = call.service.settings.tracer.clone() else { return Ok(Arc::new(nothing)) };
     let (release, runtime) = (call.release.clone(), tokio::runtime::Handle::current());
     let (record_id, part, record) = (id.clone(), part.clone(), record.clone());
@@ -251,17 +256,17 @@ async fn look(call: &Call<'_>, work: &Arc<SharedWork>, (id, part, record): (&Rec
         let found = FoundRecord { manifest: &release.manifest, part: &part, record_id: &record_id, columns: &record.0, pointers: &record.1 };
         runtime.block_on(look(&*tracer, found))
     };
-    work.done(&call.client.id, subject, is_final, made).await
+    work.done(&call.client.id, subject, is_kept, made).await
 }
 
 /// Whether a record will always come out so: what differs may be a damaged file, which is mended.
-fn is_final(replay: &Value) -> bool {
-    matches!(replay["verdict"].as_str(), Some("match" | "not_possible"))
+fn is_final(replay: &ToldReplay) -> bool {
+    matches!(replay.verdict, Some(Replay::Match | Replay::NotPossible))
 }
 
 /// Whether all bytes could be looked at.
-fn is_seen(bytes: &Value) -> bool {
-    bytes.as_array().into_iter().flatten().all(|bytes| bytes["shown"] != "unavailable")
+fn is_seen(bytes: &[ShownBytes]) -> bool {
+    bytes.iter().all(|bytes| bytes.shown != Shown::Unavailable)
 }
 
 fn chain<'a>(call: &'a Call<'_>, id: &'a RecordId, part: &'a Part, (columns, pointers): &'a Record, told: &'a Told) -> Chain<'a> {
@@ -312,7 +317,7 @@ fn formula(call: &Call<'_>, id: &RecordId, columns: &Map<String, Value>) -> Opti
 }
 
 impl<'a> Source<'a> {
-    fn of(pointer: &'a SourcePointer, inputs: &'a [Snapshot], bytes: Option<&'a Value>) -> Self {
+    fn of(pointer: &'a SourcePointer, inputs: &'a [Snapshot], bytes: Option<&'a ShownBytes>) -> Self {
         let of_source = || inputs.iter().filter(|input| input.source_id == pointer.source_id);
         let exact = of_source().find(|input| input.sha256 == pointer.snapshot);
         // A pointer into an archive may carry the member's own digest: then the archive of this release holds that member.

@@ -19,7 +19,7 @@ use crate::answer::{Instant, Sha256};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, RELEASE_ID};
+use crate::http::parameters::{Kind, RELEASE_ID};
 use crate::http::pieces::{self, PIECE_BYTES};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{as_file, insert, not_modified};
@@ -38,11 +38,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getSnapshot",
     summary: "A publisher's file, and the releases that were made from it",
     access: Access::Everyone,
-    parameters: &[Parameter {
-        name: "format",
-        kind: Kind::Word(&["bytes"]),
-        description: "`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.",
-    }],
+    parameters: &[Kind::Word(&["bytes"])
+        .described("`bytes`: the file itself, or with `Range` a part of it. Needs a key, and a server that hands files out.")
+        .named("format")],
     body: None,
     data: Data::of::<SnapshotReport<'static>>(),
     // A release that is deleted is no longer told of.

@@ -14,6 +14,7 @@ mod diff;
 mod disk_use;
 mod durable;
 mod events;
+pub mod evidence;
 mod files;
 mod folder_files;
 mod foreign_errors;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::building::buckets::build_bucket;
@@ -19,29 +17,6 @@ use pubdata_core::error::{Error, Result};
 use pubdata_core::pipeline::Declaration;
 use pubdata_core::provenance::SourcePointer;
 use pubdata_store::{self as store, BUCKET, FoundRecord, TaskEntry};
-
-/// What came of making a record or a release again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Replay {
-    /// It is as it was published.
-    Match,
-    /// It is not, or what it was made from is damaged.
-    Mismatch,
-    /// It is not, and need not be: this program is not the one that made it. Or it could not be tried, because a snapshot is neither in the home nor in the store.
-    NotPossible,
-}
-
-impl Replay {
-    /// By what is other, and why that would say nothing.
-    pub(crate) fn of(is_equal: bool, not_possible: Option<&String>) -> Self {
-        match (is_equal, not_possible) {
-            (true, None) => Self::Match,
-            (_, Some(_)) => Self::NotPossible,
-            (false, None) => Self::Mismatch,
-        }
-    }
-}
 
 /// Something that is not as it was published.
 #[derive(Debug, Clone, PartialEq, Eq)]

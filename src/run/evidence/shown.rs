@@ -2,7 +2,6 @@
 //! content is a value of the record, in this form or another, no text around it, and no digest of bytes any of which is withheld, because a telephone number
 //! is soon found by trying all.
 
-use serde::Serialize;
 use toml::Table;
 
 use super::published::Published;
@@ -14,6 +13,7 @@ use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_core::pipeline::{Format, Source, Syntax};
 use pubdata_core::provenance::{Snapshot, SourcePointer};
+use pubdata_store::evidence::{Excerpt, Shown, ShownBytes, ShownCell, ShownHeader};
 use pubdata_store::{FoundRecord, Snapshots, without_folders};
 
 /// The most bytes of one source cell that are read, and that are shown.
@@ -28,78 +28,6 @@ const MOST_CELLS: usize = 500;
 
 /// Of a file that is not in the home.
 pub(super) const NO_COPY: &str = "this server has no copy of the publisher's file";
-
-/// How much of some bytes is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shown {
-    /// All of them.
-    Whole,
-    /// What is published of them.
-    Published,
-    /// Nothing: they may hold what is not published, and cannot be taken apart, or they are too many.
-    Withheld,
-    /// Nothing, because they cannot be read here.
-    Unavailable,
-}
-
-/// The bytes of one source cell, as far as they may be shown.
-#[derive(Debug, Serialize)]
-pub struct ShownBytes {
-    pub shown: Shown,
-    /// Why not all is shown.
-    pub reason: Option<String>,
-    /// Digest of the bytes; none where any of them is withheld.
-    pub sha256: Option<Digest>,
-    /// The line of the file that names the columns.
-    pub header: Option<ShownHeader>,
-    /// The bytes, and of a document what stands around them.
-    pub excerpt: Option<Excerpt>,
-    pub cells: Vec<ShownCell>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct ShownHeader {
-    pub text: String,
-    pub offset: u64,
-    pub length: u64,
-}
-
-#[derive(Debug, Serialize)]
-pub struct Excerpt {
-    pub text: String,
-    /// First byte of the text in the file or member, and how many bytes it is.
-    pub offset: u64,
-    pub length: u64,
-    /// The characters of the text that are the source cell: from, up to.
-    pub start: usize,
-    pub end: usize,
-}
-
-/// A cell of the record.
-#[derive(Debug, Serialize)]
-pub struct ShownCell {
-    /// The publisher's name of the column; none where it has none.
-    pub column: Option<String>,
-    /// Our name of the column that is read from it; none where it is not mapped.
-    pub read_as: Option<String>,
-    /// Whether the declaration reads it, or the record names it.
-    pub is_used: bool,
-    pub is_withheld: bool,
-    /// Null where it is empty or withheld.
-    pub text: Option<String>,
-    pub offset: u64,
-    pub length: u64,
-    /// Its characters in the excerpt: from, up to; none without an excerpt.
-    pub start: Option<usize>,
-    pub end: Option<usize>,
-}
-
-impl ShownBytes {
-    fn nothing(shown: Shown, reason: impl Into<String>) -> Self {
-        Self { shown, reason: Some(reason.into()), sha256: None, header: None, excerpt: None, cells: Vec::new() }
-    }
-}
 
 /// Shows the bytes of a record, one after the other as it points to them.
 ///

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::at_hand::{AtHand, Need, blocking, needs};
-use super::replay::{Difference, Replay, replay};
+use super::replay::{Difference, replay};
 use crate::planning::made_with::{MadeWith, contracts_of};
 use crate::settings::{RunSettings, manifest_of};
 use pubdata_build::decode;
@@ -15,6 +15,7 @@ use pubdata_core::contract::Contract;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::ids::{AccessionNumber, Digest, RecordId, ReleaseId};
 use pubdata_core::provenance::{Obtained, Snapshot, SourcePointer};
+use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, FoundRecord, Manifest, Part, Releases, Snapshots, TaskEntry};
 
 /// Missing snapshots that a reason names.

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::at_hand::{AtHand, Found, Need, find};
 use super::part_claims;
-use super::replay::Replay;
 use super::trace::reason_of;
 use crate::building::build::{Division, build};
 use crate::building::units::TaskInUnits;
@@ -16,6 +15,7 @@ use crate::settings::{RunSettings, current_manifest};
 use pubdata_build::publish::{self, Contribution};
 use pubdata_core::error::{Error, ErrorKind, Result};
 use pubdata_core::ids::ReleaseId;
+use pubdata_store::evidence::Replay;
 use pubdata_store::{self as store, Home, Manifest, Part, TaskEntry};
 
 /// Whether the bytes of a release and of its snapshots are still what was published and fetched.

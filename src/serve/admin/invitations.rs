@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::keys::{CreatedKey, refused, scope_schema};
 use super::plans::PlanLimits;
-use crate::http::body::Body;
+use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -23,7 +23,7 @@ pub const SHOW: Endpoint = Endpoint {
     summary: "What an invitation offers",
     access: Access::Everyone,
     parameters: &[],
-    body: Some("InvitationRequest"),
+    body: Some(Data::of::<InvitationRequest>()),
     data: Data::of::<Offer<'static>>(),
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| show(call, json).boxed()),
@@ -36,11 +36,25 @@ pub const REDEEM: Endpoint = Endpoint {
     summary: "Make the key of an invitation",
     access: Access::Everyone,
     parameters: &[],
-    body: Some("InvitationRequest"),
+    body: Some(Data::of::<InvitationRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| redeem(call, json).boxed()),
 };
+
+request! {
+    struct InvitationRequest {
+        /// Token of the invitation: what follows `invite=` in its link.
+        token: String,
+    }
+}
+
+impl InvitationRequest {
+    fn read(body: &[u8]) -> Result<Self> {
+        let body = Body::read(body, Self::FIELDS)?;
+        Ok(Self { token: required(Self::token, body.text(Self::token)?)? })
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Invitation")]
@@ -93,9 +107,7 @@ async fn redeem(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 
 /// Digest of the token that the body has.
 fn token(call: &Call<'_>) -> Result<Digest> {
-    let body = Body::read(call.body, &["token"])?;
-    let token = body.text("token")?.ok_or_else(|| Problem::of_field(Code::MissingParameter, "token", "the body needs `token`"))?;
-    Ok(Digest::of(token.as_bytes()))
+    Ok(Digest::of(InvitationRequest::read(call.body)?.token.as_bytes()))
 }
 
 /// The invitation of a token, while it can be used.

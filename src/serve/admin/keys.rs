@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::http::body::Body;
+use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -40,7 +40,7 @@ pub const CREATE: Endpoint = Endpoint {
     summary: "Make an API key",
     access: Access::Scope(Scope::Admin),
     parameters: &[],
-    body: Some("NewKeyRequest"),
+    body: Some(Data::of::<NewKeyRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| create(call, json).boxed()),
@@ -58,6 +58,31 @@ pub const REVOKE: Endpoint = Endpoint {
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
+
+request! {
+    struct NewKeyRequest {
+        /// Who holds the key; 1 to 200 characters, no control characters.
+        name: String,
+        /// Parts of the API that the key may use.
+        #[schemars(with = "Vec<&str>", length(min = 1), extend("items" = scope_schema()))]
+        scopes: Vec<Scope>,
+        /// Plan that sets the key's rate limits; `standard` when null or absent.
+        plan: Option<String>,
+        /// Days until the key expires, from when it is created; it never does when null or absent.
+        #[schemars(range(min = 1, max = MAX_DAYS))]
+        expires_in_days: Option<i64>,
+    }
+}
+
+impl NewKeyRequest {
+    fn read(body: &[u8]) -> Result<Self> {
+        let body = Body::read(body, Self::FIELDS)?;
+        let name = required(Self::name, body.text(Self::name)?)?;
+        let scopes = required(Self::scopes, body.texts(Self::scopes)?)?;
+        let scopes = scopes.iter().map(|scope| scope.parse()).collect::<ProgramResult<_>>().map_err(|error| refused(Self::scopes, &error))?;
+        Ok(Self { name, scopes, plan: body.text(Self::plan)?, expires_in_days: body.whole(Self::expires_in_days, 1..=MAX_DAYS)? })
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 pub struct Key<'a> {
@@ -130,16 +155,10 @@ struct KeyList<'a> {
 }
 
 async fn create(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let body = Body::read(call.body, &["name", "scopes", "plan", "expires_in_days"])?;
-    let missing = |field: &str| Problem::of_field(Code::MissingParameter, field, format!("the body needs `{field}`"));
-    let name = body.text("name")?.ok_or_else(|| missing("name"))?;
-    let scopes = body.texts("scopes")?.ok_or_else(|| missing("scopes"))?;
-    let scopes = scopes.iter().map(|scope| scope.parse()).collect::<ProgramResult<Vec<Scope>>>().map_err(|error| refused("scopes", &error))?;
-    let plan = body.text("plan")?.unwrap_or_else(|| USUAL_PLAN.to_owned());
+    let NewKeyRequest { name, scopes, plan, expires_in_days } = NewKeyRequest::read(call.body)?;
     let now = call.service.now();
-    let days = body.whole("expires_in_days", 1..=MAX_DAYS)?.and_then(|days| u16::try_from(days).ok());
-    let expires_at = expires_after(days, now)?;
-    let new = NewKey { name, scopes, plan, expires_at };
+    let expires_at = expires_after(expires_in_days.and_then(|days| u16::try_from(days).ok()), now)?;
+    let new = NewKey { name, scopes, plan: plan.unwrap_or_else(|| USUAL_PLAN.to_owned()), expires_at };
     let plans = &call.service.settings.plans;
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let created = change_keys(home, store, |keys| keys.create(new.clone(), plans, now)).await.map_err(|error| refused("body", &error))?;

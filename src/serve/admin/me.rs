@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::keys::{CreatedKey, Key, all, refused};
 use super::plans::PlanLimits;
 use super::usage::KeyUsage;
-use crate::http::body::Body;
+use crate::http::body::{Body, request};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -41,7 +41,7 @@ pub const ROTATE: Endpoint = Endpoint {
     summary: "Give your key a new secret",
     access: Access::Key,
     parameters: &[],
-    body: Some("RotationRequest"),
+    body: Some(Data::of::<RotationRequest>()),
     data: Data::of::<CreatedKey<'static>>(),
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| rotate(call, json).boxed()),
@@ -59,6 +59,21 @@ pub const REVOKE: Endpoint = Endpoint {
     validity: Validity::Moment,
     handler: Handler::WithoutRelease(|call, json| revoke(call, json).boxed()),
 };
+
+request! {
+    struct RotationRequest {
+        /// Minutes for which the present secret is accepted beside the new one; 60 when null or absent, 0 ends it at once.
+        #[schemars(range(min = 0, max = MAX_OVERLAP_MINUTES))]
+        overlap_minutes: Option<i64>,
+    }
+}
+
+impl RotationRequest {
+    fn read(body: &[u8]) -> Result<Self> {
+        let body = Body::read(body, Self::FIELDS)?;
+        Ok(Self { overlap_minutes: body.whole(Self::overlap_minutes, 0..=MAX_OVERLAP_MINUTES)? })
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct Me<'a> {
@@ -90,8 +105,7 @@ async fn me(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 async fn rotate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let body = Body::read(call.body, &["overlap_minutes"])?;
-    let overlap = body.whole("overlap_minutes", 0..=MAX_OVERLAP_MINUTES)?.unwrap_or(USUAL_OVERLAP_MINUTES);
+    let overlap = RotationRequest::read(call.body)?.overlap_minutes.unwrap_or(USUAL_OVERLAP_MINUTES);
     let (key, now) = (present_key(call).await?, call.service.now());
     let (home, store) = (&call.service.home, call.service.catalog.releases().store());
     let rotated = change_keys(home, store, |keys| keys.rotate(&key.id, &key.sha256, overlap, now)).await.map_err(|error| refused("body", &error))?;

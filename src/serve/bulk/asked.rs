@@ -6,7 +6,6 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 
 use crate::http::endpoint::Call;
-use crate::http::parameters::{AS_OF, RELEASE};
 use crate::http::problem::{Code, Problem, Result};
 use crate::release::manifests::Summary;
 use pubdata_core::ids::ReleaseId;
@@ -45,8 +44,7 @@ pub async fn by_id(call: &Call<'_>, parameter: &'static str, text: &str) -> Resu
 
 /// What an address ends with that answers for the release which the request asked for, and for the present one where it asked for none.
 pub fn release_asked_for(call: &Call<'_>) -> String {
-    let is_asked_for = [RELEASE, AS_OF].iter().any(|parameter| call.query.get(parameter.name).is_some());
-    if is_asked_for { format!("?release={}", call.release.manifest.release_id) } else { String::new() }
+    if call.query.names_release() { format!("?release={}", call.release.manifest.release_id) } else { String::new() }
 }
 
 /// The manifest of a release.

@@ -13,12 +13,20 @@ use crate::answer::Sha256;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, RELEASE_ID, format};
+use crate::http::parameters::{Kind, RELEASE_ID, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::manifests::ReleaseName;
 use pubdata_core::ids::ReleaseId;
 use pubdata_store::{Manifest, Part, causes, paired_parts};
+
+query! {
+    pub struct Parameters<'a> {
+        ..format("datasets"),
+        /// The release to compare with; when absent, the last one that the channel had before and that is kept.
+        since: Option<&'a str> = Kind::Form(RELEASE_ID),
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -26,14 +34,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getChanges",
     summary: "What is different between two releases, and why",
     access: Access::Everyone,
-    parameters: &[
-        format("datasets"),
-        Parameter {
-            name: "since",
-            kind: Kind::Form(RELEASE_ID),
-            description: "The release to compare with; when absent, the last one that the channel had before and that is kept.",
-        },
-    ],
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Changes<'static>>(),
     validity: Validity::Release,
@@ -127,7 +128,7 @@ type Sides<'a> = (Option<&'a Part>, Option<&'a Part>);
 async fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let release = asked::release(call).await?;
     let after = asked::manifest(call, &release);
-    let since = match call.query.get("since") {
+    let since = match Parameters::of(call)?.since {
         Some(text) => asked::by_id(call, "since", text).await?,
         None => release_before(call, &after.release_id).await?,
     };

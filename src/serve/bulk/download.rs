@@ -16,7 +16,7 @@ use crate::described::{Origin, citation, tasks_of};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, RELEASE_ID, TextForm};
+use crate::http::parameters::{Kind, RELEASE_ID, TextForm, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::response::{PARQUET, as_file, insert, not_modified};
 use crate::http::scope::visible_parts;
@@ -25,24 +25,23 @@ use crate::json::Json;
 use pubdata_core::ids::Hasher;
 use pubdata_store::{Manifest, Part};
 
+query! {
+    pub struct Parameters<'a> {
+        /// `parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all parts as one table, or the one that `part` names. When absent,
+        /// the list of parts.
+        format: Option<&'a str> = Kind::Word(&["parquet", "csv"]),
+        /// Digest of a part (`sha256` of the list). Refused without `format`.
+        part: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
+    }
+}
+
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
     path: "/v1/releases/{release_id}/datasets/{dataset_id}",
     operation_id: "downloadDataset",
     summary: "A whole dataset: its parts, or one of them as Parquet, or all as CSV",
     access: Access::Key,
-    parameters: &[
-        Parameter {
-            name: "format",
-            kind: Kind::Word(&["parquet", "csv"]),
-            description: "`parquet`: the bytes of the part that `part` names, and refused without it; `csv`: all parts as one table, or the one that `part` names. When absent, the list of parts.",
-        },
-        Parameter {
-            name: "part",
-            kind: Kind::Form(TextForm { pattern: "^[0-9a-f]{64}$", description: "the SHA-256 digest of a part, 64 hexadecimal digits" }),
-            description: "Digest of a part (`sha256` of the list). Refused without `format`.",
-        },
-    ],
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Download<'static>>(),
     validity: Validity::Release,
@@ -85,7 +84,7 @@ struct DownloadPart<'a> {
 }
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    if call.query.get("part").is_some() {
+    if Parameters::of(call)?.part.is_some() {
         return Err(Problem::of_field(Code::MissingParameter, "format", "`part` names a part to take: add `format=parquet` or `format=csv`"));
     }
     let earlier = asked::release(call).await?;
@@ -119,7 +118,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
     let dataset_id = call.path_value("dataset_id");
     let dataset = asked::dataset(manifest, "dataset_id", dataset_id)?;
     let mut parts = visible_parts(call, dataset_id, &dataset.parts)?;
-    let part = call.query.get("part");
+    let Parameters { format, part } = Parameters::of(call)?;
     if let Some(digest) = part {
         parts.retain(|part| part.sha256.to_string() == digest);
         // Two without rows may be the same bytes.
@@ -129,7 +128,7 @@ async fn file(call: &Call<'_>, head: &Parts) -> Result<Response> {
             return Err(Problem::of_field(Code::NotFound, "part", message));
         }
     }
-    let mut response = match (call.query.get("format"), part) {
+    let mut response = match (format, part) {
         (Some("csv"), _) => as_table(call, head, manifest, parts)?,
         (_, Some(_)) => whole_part(call, head, manifest, parts[0]).await?,
         (_, None) => {

@@ -13,11 +13,19 @@ use crate::described::{Counts, notes, verdict};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{Kind, Parameter, RELEASE_ID, TextForm, format};
+use crate::http::parameters::{Kind, RELEASE_ID, TextForm, format, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::manifests::Summary;
 use pubdata_store::{DatasetEntry, Manifest, Part, TaskEntry};
+
+query! {
+    pub struct Parameters<'a> {
+        ..format("datasets"),
+        /// Only this dataset, and the builds that its parts are of.
+        dataset: Option<&'a str> = Kind::Form(TextForm { pattern: "^[a-z0-9_]+\\.[a-z0-9_]+$", description: "a dataset id such as `sec.filing`" }),
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -25,14 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getRelease",
     summary: "A release: its parts with their digests, and the files that it was built from",
     access: Access::Everyone,
-    parameters: &[
-        format("datasets"),
-        Parameter {
-            name: "dataset",
-            kind: Kind::Form(TextForm { pattern: "^[a-z0-9_]+\\.[a-z0-9_]+$", description: "a dataset id such as `sec.filing`" }),
-            description: "Only this dataset, and the builds that its parts are of.",
-        },
-    ],
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Release<'static>>(),
     validity: Validity::Release,
@@ -139,7 +140,7 @@ struct ReleaseTask<'a> {
 async fn describe(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let earlier = asked::release(call).await?;
     let manifest = asked::manifest(call, &earlier);
-    let only = call.query.get("dataset");
+    let Parameters { dataset: only } = Parameters::of(call)?;
     let only_parts = only.map(|dataset_id| asked::dataset(manifest, "dataset", dataset_id)).transpose()?;
     let only_tasks: Option<BTreeSet<&str>> = only_parts.map(|dataset| dataset.parts.iter().map(|part| part.task_id.as_str()).collect());
     let summary = Summary::of(manifest);

@@ -11,11 +11,18 @@ use crate::http::cursor::not_a_cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::Paging;
-use crate::http::parameters::{CURSOR, LIMIT, RELEASE_ID, format};
+use crate::http::parameters::{CURSOR, LIMIT, RELEASE_ID, format, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::manifests::Summary;
 use pubdata_store::{ChannelAction, ChannelEntry};
+
+query! {
+    pub struct Parameters<'a> {
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("releases"),
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -23,7 +30,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listReleases",
     summary: "The releases of the channel, newest first",
     access: Access::Everyone,
-    parameters: &[LIMIT, CURSOR, format("releases")],
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Releases<'static>>(),
     // A release that is deleted is no longer kept, and nothing else says so.
@@ -76,7 +83,8 @@ struct Move<'a> {
 
 async fn list(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let catalog = &call.service.catalog;
-    let (history, paging) = (catalog.history().await?, Paging::of(call)?);
+    let Parameters { limit, cursor } = Parameters::of(call)?;
+    let (history, paging) = (catalog.history().await?, Paging::of(call, limit, cursor)?);
     let before = paging.after.as_deref().map(str::parse::<u64>).transpose().map_err(|_| not_a_cursor())?;
     let newest = history.last().map(|entry| entry.generation);
     let mut page: Vec<&ChannelEntry> = history.iter().rev().filter(|entry| before.is_none_or(|before| entry.generation < before)).collect();

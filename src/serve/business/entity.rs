@@ -14,7 +14,7 @@ use crate::answer::Date;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
 use crate::http::problem::{Code, Problem, Result, not_covered};
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -22,9 +22,13 @@ use crate::release::rows::Record;
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Scope;
 
-/// The parameters of one business.
-const PARAMETERS: &[Parameter] =
-    &[Parameter { name: "include", kind: Kind::Word(&["raw"]), description: "`raw`: with `source_fields`, the registry's own cells." }, RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        /// `raw`: with `source_fields`, the registry's own cells.
+        include: Option<&'a str> = Kind::Word(&["raw"]),
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -32,7 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getBusiness",
     summary: "A business as its registry publishes it",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Business<'static>>(),
     validity: Validity::Release,
@@ -49,6 +53,7 @@ struct Business<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let businesses = businesses_of(call)?;
+    let Parameters { include } = Parameters::of(call)?;
     let entity_id = call.path_value("entity_id");
     let covered = businesses.rows.values("state");
     let Some(row) = businesses.find(entity_id) else {
@@ -66,7 +71,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let records = businesses.rows.fetch(call.reader(), &[row]).await?;
     let Some(record) = records.first() else { return Err(Problem::internal(&"a row was not read")) };
     let officers = businesses.officers.about(call.reader(), record).await?;
-    let published_fields = if call.query.get("include").is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
+    let published_fields = if include.is_some() { Some(Businesses::source_fields(call, record).await?) } else { None };
     let identifiers = record.texts("identifiers");
     let (year, filed_date) = (record.integer("last_report_year"), record.day("last_report_date").map(Date));
     json.value(&Business {

@@ -5,6 +5,7 @@ use super::record::businesses_of;
 use std::collections::{BTreeSet, HashSet};
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,14 +13,10 @@ use crate::business::datasets::{BusinessFields, ENTITIES};
 use crate::business::table::Businesses;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::http::filter::CITY;
-use crate::http::filter::DayRange;
-use crate::http::filter::STATE;
-use crate::http::filter::ZIP;
-use crate::http::filter::{add_no_words_notice, states_of};
+use crate::http::filter::{CITY, DayRange, STATES, ZIP, add_no_words_notice, check_states};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -32,39 +29,35 @@ use pubdata_core::canonical::name::{Forms, comparable};
 use pubdata_core::canonical::state::usps;
 use pubdata_store::Scope;
 
-/// The search's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "name",
-        kind: Kind::Text { min: 2, max: 120 },
-        description: "Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit as written.",
-    },
-    STATE,
-    Parameter { name: "status", kind: Kind::SomeOf(ENTITIES, "status"), description: "Comma list of statuses." },
-    Parameter { name: "entity_type", kind: Kind::SomeOf(ENTITIES, "entity_type"), description: "Comma list of legal forms." },
-    Parameter {
-        name: "jurisdiction",
-        kind: Kind::Text { min: 2, max: 60 },
-        description: "Where it was formed: postal code or name of a state, or a country as published.",
-    },
-    Parameter { name: "agent", kind: Kind::Text { min: 2, max: 120 }, description: "Name of the registered agent." },
-    Parameter { name: "entity_number", kind: Kind::Text { min: 1, max: 40 }, description: "The registry's number; leading zeros do not matter." },
-    CITY,
-    ZIP,
-    Parameter { name: "formed_from", kind: Kind::Date, description: "First day of formation, inclusive." },
-    Parameter { name: "formed_to", kind: Kind::Date, description: "Last day of formation, inclusive." },
-    Parameter {
-        name: "match",
-        kind: Kind::Word(&["best", "exact", "prefix"]),
-        description: "`best` (default); `exact`: whole names only; `prefix`: names that begin so, the last word may be unfinished.",
-    },
-    Parameter { name: "include_dba", kind: Kind::Flag, description: "`false`: do not look at names that a business goes by." },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Name or part of it. Legal form, punctuation, `&` for `and` and a leading `The` do not matter, and one word may have a typing error where few names fit
+        /// as written.
+        name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
+        state: Vec<&'a str> = STATES,
+        /// Comma list of statuses.
+        status: Vec<&'a str> = Kind::OneOf(ENTITIES, "status"),
+        /// Comma list of legal forms.
+        entity_type: Vec<&'a str> = Kind::OneOf(ENTITIES, "entity_type"),
+        /// Where it was formed: postal code or name of a state, or a country as published.
+        jurisdiction: Option<&'a str> = Kind::Text { min: 2, max: 60 },
+        /// Name of the registered agent.
+        agent: Option<&'a str> = Kind::Text { min: 2, max: 120 },
+        /// The registry's number; leading zeros do not matter.
+        entity_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
+        city: Option<&'a str> = CITY, zip: Option<&'a str> = ZIP,
+        /// First day of formation, inclusive.
+        formed_from: Option<Date> = Kind::Date,
+        /// Last day of formation, inclusive.
+        formed_to: Option<Date> = Kind::Date,
+        /// `best` (default); `exact`: whole names only; `prefix`: names that begin so, the last word may be unfinished.
+        r#match: Option<&'a str> = Kind::Word(&["best", "exact", "prefix"]),
+        /// `false`: do not look at names that a business goes by.
+        include_dba: Option<bool> = Kind::Flag,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -72,7 +65,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "searchBusinesses",
     summary: "Businesses by name, number or agent",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<BusinessMatches<'static>>(),
     validity: Validity::Release,
@@ -100,8 +93,8 @@ struct Filter<'a> {
     businesses: &'a Businesses,
     /// By number of the part; none when all are wanted.
     parts: Option<Vec<bool>>,
-    statuses: Option<Vec<&'a str>>,
-    types: Option<Vec<&'a str>>,
+    statuses: &'a [&'a str],
+    types: &'a [&'a str],
     jurisdiction: Option<Option<u32>>,
     city: Option<Option<u32>>,
     zip: Option<Option<u32>>,
@@ -114,18 +107,18 @@ impl Filter<'_> {
     /// Whether nothing is asked of a row.
     fn takes_all(&self) -> bool {
         let Self { businesses: _, parts, statuses, types, jurisdiction, city, zip, formed, only } = self;
-        let is_open = parts.is_none() && statuses.is_none() && types.is_none() && jurisdiction.is_none() && city.is_none() && zip.is_none();
+        let is_open = parts.is_none() && statuses.is_empty() && types.is_empty() && jurisdiction.is_none() && city.is_none() && zip.is_none();
         is_open && formed.is_open() && only.is_none()
     }
 
     fn takes(&self, row: u32) -> bool {
         let (businesses, index) = (self.businesses, row as usize);
         // Each column is looked at only where something is asked of it: a row's cells lie far apart.
-        let is_among = |list: &Vec<&str>, value: Option<&str>| value.is_some_and(|value| list.contains(&value));
+        let is_among = |list: &[&str], value: Option<&str>| value.is_some_and(|value| list.contains(&value));
         self.only.as_ref().is_none_or(|only| only.contains(&row))
             && self.parts.as_ref().is_none_or(|parts| parts[businesses.rows.part_of(row)])
-            && self.statuses.as_ref().is_none_or(|list| is_among(list, businesses.index.statuses.get(index)))
-            && self.types.as_ref().is_none_or(|list| is_among(list, businesses.index.types.get(index)))
+            && (self.statuses.is_empty() || is_among(self.statuses, businesses.index.statuses.get(index)))
+            && (self.types.is_empty() || is_among(self.types, businesses.index.types.get(index)))
             && self.jurisdiction.is_none_or(|wanted| wanted == Some(businesses.index.jurisdictions.at(row)))
             && self.city.is_none_or(|wanted| wanted == Some(businesses.index.cities.at(row)))
             && self.zip.is_none_or(|wanted| wanted == Some(businesses.index.zips.at(row)))
@@ -135,12 +128,12 @@ impl Filter<'_> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let businesses = businesses_of(call)?;
-    let paging = ListPaging::of(call)?;
+    let query = Parameters::of(call)?;
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let covered = businesses.rows.values("state");
-    let states = states_of(call, &covered, "businesses")?;
-    let searched: Vec<String> =
-        covered.iter().filter(|state| states.as_ref().is_none_or(|states| states.contains(**state))).map(|state| (*state).to_owned()).collect();
-    let found = find(call, businesses, &searched, paging.end())?;
+    check_states(&query.state, &covered, "businesses")?;
+    let searched: Vec<String> = covered.iter().filter(|state| query.state.is_empty() || query.state.contains(state)).map(|state| (*state).to_owned()).collect();
+    let found = find(&query, businesses, &searched, paging.end())?;
     let page = paging.slice(&found.first);
     let rows: Vec<u32> = page.iter().map(|found| found.row).collect();
     let records = businesses.rows.fetch(call.reader(), &rows).await?;
@@ -155,7 +148,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         coverage.states_searched = searched;
     }
     add_implied_notice(&mut meta, &records);
-    if let Some(name) = call.query.get("name").filter(|_| found.total == 0) {
+    if let Some(name) = query.name.filter(|_| found.total == 0) {
         add_no_words_notice(&mut meta, name);
     }
     meta.page = Some(paging.page(found.total, found.is_cut));
@@ -163,40 +156,37 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// Finds what the request asks for, the best `end` in order.
-fn find(call: &Call<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<Found> {
-    let query = call.query;
-    let (name, number, agent) = (query.get("name"), query.get("entity_number"), query.get("agent"));
-    if name.is_none() && number.is_none() && agent.is_none() {
+fn find(query: &Parameters<'_>, businesses: &Businesses, states: &[String], end: usize) -> Result<Found> {
+    if query.name.is_none() && query.entity_number.is_none() && query.agent.is_none() {
         return Err(Problem::of_field(Code::MissingParameter, "name", "give at least one of `name`, `entity_number` and `agent`"));
     }
     let parts: Vec<bool> =
         (0..businesses.rows.parts().len()).map(|part| states.iter().any(|state| state == businesses.rows.partition_of(part, "state"))).collect();
-    let place = |name: &str| query.get(name).map(comparable);
     let mut filter = Filter {
         businesses,
         parts: parts.contains(&false).then_some(parts),
-        statuses: call.listed("status"),
-        types: call.listed("entity_type"),
-        jurisdiction: query.get("jurisdiction").map(|text| businesses.index.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
-        city: place("city").map(|city| businesses.index.cities.find(&city)),
-        zip: query.get("zip").map(|zip| businesses.index.zips.find(zip)),
-        formed: DayRange::of(call, "formed_from", "formed_to")?,
-        only: number.map(|number| states.iter().flat_map(|state| businesses.with_number(state, number)).copied().collect()),
+        statuses: &query.status,
+        types: &query.entity_type,
+        jurisdiction: query.jurisdiction.map(|text| businesses.index.jurisdictions.find(&usps(text).map_or_else(|| comparable(text), str::to_owned))),
+        city: query.city.map(|city| businesses.index.cities.find(&comparable(city))),
+        zip: query.zip.map(|zip| businesses.index.zips.find(zip)),
+        formed: DayRange::of(("formed_from", query.formed_from), ("formed_to", query.formed_to))?,
+        only: query.entity_number.map(|number| states.iter().flat_map(|state| businesses.with_number(state, number)).copied().collect()),
     };
-    let mode = match query.get("match") {
+    let mode = match query.r#match {
         Some("exact") => MatchMode::Exact,
         Some("prefix") => MatchMode::Prefix,
         _ => MatchMode::Best,
     };
     let mut of_agents = None;
-    if let Some(agent) = agent {
+    if let Some(agent) = query.agent {
         let found = NameQuery::new(agent, Forms::OfStates)
             .map_or_else(Default::default, |query| businesses.index.agents.search(&query, mode, &|row| filter.takes(row)));
         filter.only = Some(found.0.iter().map(|hit| hit.row).collect());
         of_agents = Some(found);
     }
-    if let Some(name) = name {
-        let has_assumed = query.get("include_dba") != Some("false");
+    if let Some(name) = query.name {
+        let has_assumed = query.include_dba != Some(false);
         let takes = |row: u32, kind: NameKind| (has_assumed || kind != NameKind::Assumed) && filter.takes(row);
         let accepts = (!has_assumed || !filter.takes_all()).then_some(&takes as &dyn Fn(u32, NameKind) -> bool);
         let first = |query: NameQuery| businesses.index.names.first(&query, mode, accepts, Enough { first: end, counted: MAX_COUNTED });

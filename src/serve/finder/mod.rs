@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
-use crate::http::problem::{Code, Problem, Result};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
+use crate::http::problem::Result;
 use crate::json::Json;
 use asked::Asked;
 use hit::{Found, Hit, Interpretation};
@@ -29,23 +29,23 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "search",
     summary: "One search over everything",
     access: Access::Key,
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Search<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "q",
-        kind: Kind::Line { max: 120 },
-        description: "A ZIP code, city, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric and a ZCTA, such as `median income 90210`. Needed.",
-    },
-    Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 50, default: Some(20) }, description: "The most results." },
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// A ZIP code, city, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric
+        /// and a ZCTA, such as `median income 90210`. Needed.
+        q: &'a str = Kind::Line { max: 120 }.required("`q` is needed: a name, a number, a code or an address"),
+        /// The most results.
+        limit: usize = Kind::Integer { min: 1, max: 50 }.or("20"),
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Found")]
@@ -59,8 +59,8 @@ struct Search<'a> {
 }
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let text = call.query.get("q").ok_or_else(|| Problem::of_field(Code::MissingParameter, "q", "`q` is needed: a name, a number, a code or an address"))?;
-    let asked = Asked::read(text);
+    let Parameters { q, limit } = Parameters::of(call)?;
+    let asked = Asked::read(q);
     let mut found = Found::default();
     let has = |scope: Scope| call.scopes().contains(&scope);
     records::find(call, &asked, &mut found).await?;
@@ -83,7 +83,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     } else {
         unsearched.push(("ZIP codes, businesses, licenses and permits", Scope::General));
     }
-    found.put_in_order(call.limit());
+    found.put_in_order(limit);
     json.value(&Search { query: asked.text, interpretations: &found.interpretations, results: &found.hits });
     let mut meta = Meta { datasets: found.datasets.iter().map(|dataset_id| (*dataset_id).into()).collect(), ..Meta::default() };
     for (what, scope) in unsearched {

@@ -4,7 +4,6 @@ use crate::answer::{Float, Text};
 use crate::geo::estimates::MetricTable;
 use crate::geo::geography::{CountyOfZcta, Geography, InternalPoint};
 use crate::geo::tables::Geo;
-use crate::http::endpoint::Call;
 use crate::http::meta::{Coverage, Meta};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
@@ -192,9 +191,4 @@ impl<'a> Area<'a> {
             crate::geo::notices::add_not_in_survey_notice(meta, self.code, table.vintage_year);
         }
     }
-}
-
-/// The vintage that a request's query asks for.
-pub fn asked_vintage(call: &Call<'_>) -> Option<i64> {
-    call.query.parsed("vintage")
 }

@@ -16,7 +16,7 @@ use crate::geo::geography::Geography;
 use crate::geo::metric::unit_and_universe;
 use crate::geo::metric_text::printed;
 use crate::geo::tables::Geo;
-use crate::http::body::Body;
+use crate::http::body::{Body, YEARS, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -33,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Comparison of two ZCTAs",
     access: Access::Scope(Scope::Geo),
     parameters: OF_RELEASE,
-    body: Some("CompareRequest"),
+    body: Some(Data::of::<CompareRequest>()),
     data: Data::of::<Compared<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(compare),
@@ -41,6 +41,39 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 /// Standard errors of a published 90 % margin of error.
 const Z_90: f64 = 1.645;
+
+request! {
+    struct CompareRequest {
+        /// Codes of the two ZCTAs to compare, five digits each.
+        #[schemars(inner(regex(pattern = "^[0-9]{5}$")), extend("uniqueItems" = true))]
+        locations: [String; 2],
+        /// Metric keys; all twelve when absent.
+        // Read as their positions.
+        #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"$field": "geo.zcta_metric/metric"}))]
+        metrics: Option<Vec<usize>>,
+        /// Final year of the survey period; the newest vintage if null or absent.
+        #[schemars(range(min = *YEARS.start(), max = *YEARS.end()))]
+        vintage: Option<i64>,
+    }
+}
+
+impl CompareRequest {
+    fn read(body: &[u8], known: &[&str]) -> Result<Self> {
+        let body = Body::read(body, Self::FIELDS)?;
+        let wrong = |message: String| Problem::of_field(Code::InvalidParameter, Self::locations, message);
+        let locations: [String; 2] = required(Self::locations, body.texts(Self::locations)?)?.try_into().map_err(|codes: Vec<String>| {
+            wrong(format!(
+                "a comparison takes exactly two ZCTA codes, got {}; for one metric of many areas use GET /v1/geo-demographics/metrics/{{metric}} with `areas`",
+                codes.len()
+            ))
+        })?;
+        if locations[0] == locations[1] {
+            return Err(wrong(format!("{} is listed twice; an area does not differ from itself", locations[0])));
+        }
+        let metrics = body.texts(Self::metrics)?.map(|keys| body.positions(Self::metrics, &keys, known)).transpose()?;
+        Ok(Self { locations, metrics, vintage: body.year(Self::vintage)? })
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Comparison")]
@@ -151,26 +184,11 @@ pub fn compare_estimates(a: Side<'_>, b: Side<'_>) -> Comparison {
 /// Answers `POST locations/compare`.
 pub fn compare(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let geo = Geo::of(call.release);
-    let body = Body::read(call.body, &["locations", "metrics", "vintage"])?;
-    let codes = body.texts("locations")?.ok_or_else(|| missing("locations"))?;
-    let codes: [String; 2] = codes.try_into().map_err(|codes: Vec<String>| {
-        let message = format!(
-            "a comparison takes exactly two ZCTA codes, got {}; for one metric of many areas use GET /v1/geo-demographics/metrics/{{metric}} with `areas`",
-            codes.len()
-        );
-        Problem::of_field(Code::InvalidParameter, "locations", message)
-    })?;
-    if codes[0] == codes[1] {
-        return Err(Problem::of_field(Code::InvalidParameter, "locations", format!("{} is listed twice; an area does not differ from itself", codes[0])));
-    }
     let known: Vec<&str> = geo.metric_keys.iter().map(String::as_str).collect();
-    let metrics: Vec<usize> = match body.texts("metrics")? {
-        Some(keys) => body.positions("metrics", &keys, &known)?,
-        None => (0..known.len()).collect(),
-    };
-    let vintage = body.year("vintage")?;
-    let find = |code| Area::find(&geo, AreaKind::Zcta, code, vintage, "locations");
-    let areas = [find(&codes[0])?, find(&codes[1])?];
+    let CompareRequest { locations, metrics, vintage } = CompareRequest::read(call.body, &known)?;
+    let metrics = metrics.unwrap_or_else(|| (0..known.len()).collect());
+    let find = |code| Area::find(&geo, AreaKind::Zcta, code, vintage, CompareRequest::locations);
+    let areas = [find(&locations[0])?, find(&locations[1])?];
     json.value(&Compared {
         vintage: &areas[0].table.vintage,
         locations: areas.iter().map(|area| area.geography(&geo)).collect(),
@@ -214,10 +232,6 @@ fn side(estimate: Option<Estimate<'_>>) -> Side<'_> {
 /// A number rounded to some decimals.
 fn rounded(value: f64, decimals: u8) -> Decimal {
     Decimal { units: (value * 10f64.powi(i32::from(decimals))).round() as i128, scale: decimals }
-}
-
-fn missing(field: &str) -> Problem {
-    Problem::of_field(Code::MissingParameter, field, format!("the body needs `{field}`"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Answers `GET counties/{fips}`, in the form of the answer about a ZCTA.
 
 use crate::geo::area::AreaKind;
-use crate::geo::profile::{PARAMETERS, Profile, write_profile};
+use crate::geo::profile::{Parameters, Profile, write_profile};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -15,7 +15,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCounty",
     summary: "County profile",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Profile<'static>>(),
     validity: Validity::Release,

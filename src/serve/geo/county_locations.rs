@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::{Float, Text};
-use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
 use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
@@ -17,7 +17,7 @@ use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format, query};
 use crate::http::problem::{Result, not_published};
 use crate::json::Json;
 use crate::place::areas::PlaceTable;
@@ -31,15 +31,20 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listCountyLocations",
     summary: "ZCTAs of a county",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<CountyLocations<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(locations),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("locations"), RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        metric: Vec<&'a str> = METRIC_OF_LIST, vintage: Option<i64> = VINTAGE, include: Option<&'a str> = INCLUDE,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("locations"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct CountyLocations<'a> {
@@ -93,16 +98,17 @@ struct PartOfZcta<'a> {
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such county; `coverage_unavailable`, when the
 /// vintage or a dataset is missing; `invalid_cursor`.
 pub fn locations(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), asked_vintage(call), "fips")?;
+    let county = Area::find(&geo, AreaKind::County, call.path_value("fips"), query.vintage, "fips")?;
     let places = geo.zctas.ok_or_else(|| not_published(AreaKind::Zcta.place_dataset()))?;
     let table = vintage(geo.zcta_metrics, Some(i64::from(county.table.vintage_year)), AreaKind::Zcta)?;
-    let metrics = asked_metrics(&geo, call).unwrap_or_default();
+    let metrics = asked_metrics(&geo, &query.metric);
     let zips = call.release.table::<Zips>().filter(|zips| zips.counties.is_some());
     let found = in_county(places, zips, county.code, table.vintage_year);
-    let paging = ListPaging::of(call)?;
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let found: Vec<(usize, PartOfZcta<'_>)> = found.into_iter().collect();
-    let mut sources = SourceTable::asked(call);
+    let mut sources = query.include.map(|_| SourceTable::default());
     let manifest = &call.release.manifest;
     let location = |(row, of_zcta): &(usize, PartOfZcta<'_>)| {
         let code = places.codes.at(*row);

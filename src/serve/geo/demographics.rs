@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Text;
-use crate::geo::area::{Area, AreaKind, asked_vintage};
+use crate::geo::area::{Area, AreaKind};
 use crate::geo::estimates::MetricTable;
 use crate::geo::figures::{PastFigures, Vintage};
 use crate::geo::geography::Geography;
@@ -14,20 +14,21 @@ use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, VINTAGE};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, VINTAGE, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::provenance::Provenance;
 use pubdata_store::Scope;
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    METRIC_OF_AREA,
-    Parameter { name: "history", kind: Kind::Flag, description: "`true`: each metric also carries its figures of every published vintage." },
-    VINTAGE,
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        metric: Vec<&'a str> = METRIC_OF_AREA,
+        /// `true`: each metric also carries its figures of every published vintage.
+        history: Option<bool> = Kind::Flag,
+        vintage: Option<i64> = VINTAGE,
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -35,7 +36,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getDemographics",
     summary: "ZCTA demographics",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Demographics<'static>>(),
     validity: Validity::Release,
@@ -62,10 +63,11 @@ struct Demographics<'a> {
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such ZCTA; `coverage_unavailable`, when the
 /// vintage or the whole dataset is missing.
 pub fn demographics(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let Parameters { metric, history, vintage } = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), asked_vintage(call), "zcta")?;
-    let metrics = metrics_of_area(&geo, call);
-    let with_history = call.query.get("history") == Some("true");
+    let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), vintage, "zcta")?;
+    let metrics = metrics_of_area(&geo, &metric);
+    let with_history = history == Some(true);
     let history = |json: &mut Json, key: &str, metric: usize| {
         if with_history {
             json.key("history").value(&geo.zcta_metrics.iter().map(|table| past(table, area.code, key, metric)).collect::<Vec<_>>());

@@ -12,7 +12,6 @@ use crate::geo::estimates::{Descriptor, Estimate, MetricTable, verdict};
 use crate::geo::figures::{AreaFigures, Figures, Metric};
 use crate::geo::metric_text::printed;
 use crate::geo::tables::Geo;
-use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
 use crate::json::Json;
 use crate::release::loaded::Release;
@@ -23,23 +22,21 @@ pub const NOT_IN_SURVEY: &str = "not_in_survey";
 /// Reason of a metric whose record was set aside by validation.
 pub const QUARANTINED: &str = "quarantined";
 
-const METRIC_KEYS: Kind = Kind::SomeOf("geo.zcta_metric", "metric");
+const METRIC_KEYS: Kind = Kind::OneOf("geo.zcta_metric", "metric");
 
 /// The parameter that chooses metrics of an area.
-pub const METRIC_OF_AREA: Parameter = Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metric keys; all twelve when absent." };
+pub const METRIC_OF_AREA: Parameter = METRIC_KEYS.described("Comma list of metric keys; all twelve when absent.");
 /// The parameter that chooses metrics of the areas in a list.
-pub const METRIC_OF_LIST: Parameter =
-    Parameter { name: "metric", kind: METRIC_KEYS, description: "Comma list of metrics whose values and margins of error each area has; none when absent." };
+pub const METRIC_OF_LIST: Parameter = METRIC_KEYS.described("Comma list of metrics whose values and margins of error each area has; none when absent.");
 
-/// The metrics that a request names, in its order and as positions in the release's order; none where it names none.
-pub fn asked_metrics(geo: &Geo<'_>, call: &Call<'_>) -> Option<Vec<usize>> {
-    let position = |key| geo.metric_keys.iter().position(|known| known == key);
-    Some(call.listed("metric")?.into_iter().filter_map(position).collect())
+/// The metrics that a request names, in its order and as positions in the release's order.
+pub fn asked_metrics(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
+    keys.iter().filter_map(|key| geo.metric_keys.iter().position(|known| known == key)).collect()
 }
 
 /// The metrics of an answer about one area: those that the request names, else all.
-pub fn metrics_of_area(geo: &Geo<'_>, call: &Call<'_>) -> Vec<usize> {
-    asked_metrics(geo, call).unwrap_or_else(|| (0..geo.metric_keys.len()).collect())
+pub fn metrics_of_area(geo: &Geo<'_>, keys: &[&str]) -> Vec<usize> {
+    if keys.is_empty() { (0..geo.metric_keys.len()).collect() } else { asked_metrics(geo, keys) }
 }
 
 /// The metrics in the order of a page: how many, how old, how they live, what they have; with their units, for vintages in which no area has the metric, and what

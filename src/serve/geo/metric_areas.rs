@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::estimates::{Estimate, MetricTable};
 use crate::geo::figures::{AreaFigures, Vintage};
 use crate::geo::metric::unit_and_universe;
@@ -19,7 +19,7 @@ use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, VINTAGE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, TextForm, VINTAGE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::areas::PlaceTable;
@@ -32,40 +32,30 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listMetricAreas",
     summary: "One metric of all areas",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<MetricAreas<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(areas),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "geography_type", kind: Kind::Choice(&["zcta", "county"]), description: "Kind of area." },
-    Parameter {
-        name: "areas",
-        kind: Kind::Forms { item: TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }, min: 1, max: Some(100) },
-        description: "Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`; ranks are then those among them. Areas that the survey does not cover come last.",
-    },
-    Parameter {
-        name: "state",
-        kind: Kind::State,
-        description: "Only areas of this state, by postal code or name; ranks are then those among them. Another text is refused.",
-    },
-    VINTAGE,
-    Parameter {
-        name: "sort",
-        kind: Kind::Choice(&[DESCENDING, ASCENDING, "id"]),
-        description: "`value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the ranks of `value_desc`. An open-ended median is ranked by its bound, above an equal \
-                      value if `at_least` and below it if `at_most`. By value, areas without value and bound come last.",
-    },
-    INCLUDE,
-    LIMIT,
-    CURSOR,
-    format("areas"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Kind of area.
+        geography_type: &'a str = Kind::Word(&["zcta", "county"]).or("zcta"),
+        /// Only these areas, by a comma list of at most 100 codes of the kind in `geography_type`; ranks are then those among them. Areas that the survey does
+        /// not cover come last.
+        areas: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the code of an area, five digits" }).items(1, 100),
+        /// Only areas of this state, by postal code or name; ranks are then those among them. Another text is refused.
+        state: Option<&'a str> = Kind::State,
+        vintage: Option<i64> = VINTAGE,
+        /// `value_desc`: highest value first; `value_asc`: lowest first; `id`: by code, with the ranks of `value_desc`. An open-ended median is ranked by its
+        /// bound, above an equal value if `at_least` and below it if `at_most`. By value, areas without value and bound come last.
+        sort: &'a str = Kind::Word(&[DESCENDING, ASCENDING, "id"]).or(DESCENDING),
+        include: Option<&'a str> = INCLUDE, limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("areas"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct MetricAreas<'a> {
@@ -126,18 +116,19 @@ type RankKey = (i64, i8);
 /// `invalid_parameter`, when metric or state are none; `not_found`, when one of `areas` is none; `coverage_unavailable`, when the vintage or the whole
 /// dataset is missing; `invalid_cursor`.
 pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let query = Parameters::of(call)?;
     let (geo, key) = (Geo::of(call.release), call.path_value("metric"));
     let metric = geo.metric_keys.iter().position(|known| known == key).ok_or_else(|| {
         let (known, shown): (Vec<&str>, String) = (geo.metric_keys.iter().map(String::as_str).collect(), key.chars().take(64).collect());
         Problem::of_field(Code::InvalidParameter, "metric", format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known)))
     })?;
-    let kind = if call.query.get("geography_type") == Some("county") { AreaKind::County } else { AreaKind::Zcta };
-    let table = vintage(kind.metric_tables(&geo), asked_vintage(call), kind)?;
-    let state = call.query.get("state").map(state_of).transpose()?;
+    let kind = if query.geography_type == "county" { AreaKind::County } else { AreaKind::Zcta };
+    let table = vintage(kind.metric_tables(&geo), query.vintage, kind)?;
+    let state = query.state.map(state_of).transpose()?;
     let places = kind.places(&geo);
     let is_in_state = |area: Area<'_>| state.is_none_or(|state| state_code(area) == Some(state));
-    let sort = call.query.get("sort").unwrap_or(DESCENDING);
-    let mut named = call.listed("areas").map(|codes| named(&geo, kind, table, codes)).transpose()?;
+    let sort = query.sort;
+    let mut named = (!query.areas.is_empty()).then(|| named(&geo, kind, table, query.areas)).transpose()?;
     named.iter_mut().for_each(|named| named.retain(|area| is_in_state(*area)));
     let (mut found, has_bounds) = match &named {
         Some(named) => ranked(table, metric, named.iter().filter_map(|area| area.area), sort),
@@ -147,8 +138,8 @@ pub fn areas(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     // Areas that the survey does not cover are numbered behind those of the table.
     let outside: Vec<Area<'_>> = named.into_iter().flatten().filter(|area| area.area.is_none()).collect();
     found.extend((0..outside.len()).map(|position| (table.areas() + position, None)));
-    let paging = ListPaging::of(call)?;
-    let mut sources = SourceTable::asked(call);
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let mut sources = query.include.map(|_| SourceTable::default());
     let (unit, universe) = unit_and_universe(table, key, metric);
     let page = paging.slice(&found);
     let codes: Vec<Option<String>> = page.iter().map(|(number, _)| (*number < table.areas()).then(|| table.code(*number))).collect();

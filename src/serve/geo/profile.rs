@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Text;
-use crate::geo::area::{Area, AreaKind, asked_vintage};
+use crate::geo::area::{Area, AreaKind};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
 use crate::geo::metric::{METRIC_OF_AREA, Metrics, metrics_of_area};
@@ -13,7 +13,7 @@ use crate::geo::tables::Geo;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Parameter, RELEASE, VINTAGE};
+use crate::http::parameters::{AS_OF, RELEASE, VINTAGE, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -25,15 +25,19 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getLocation",
     summary: "ZCTA profile",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Profile<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(profile),
 };
 
-/// The parameters of the profile of an area.
-pub const PARAMETERS: &[Parameter] = &[METRIC_OF_AREA, VINTAGE, RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        metric: Vec<&'a str> = METRIC_OF_AREA, vintage: Option<i64> = VINTAGE,
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 pub struct Profile<'a> {
@@ -64,9 +68,10 @@ pub fn profile(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 /// `invalid_parameter`, when the code has the wrong form; `not_found`, when there is no such area; `coverage_unavailable`, when the
 /// vintage or the whole dataset is missing.
 pub fn write_profile(call: &Call<'_>, json: &mut Json, kind: AreaKind, placeholder: &str) -> Result<Meta> {
+    let Parameters { metric, vintage } = Parameters::of(call)?;
     let geo = Geo::of(call.release);
-    let area = Area::find(&geo, kind, call.path_value(placeholder), asked_vintage(call), placeholder)?;
-    let metrics = metrics_of_area(&geo, call);
+    let area = Area::find(&geo, kind, call.path_value(placeholder), vintage, placeholder)?;
+    let metrics = metrics_of_area(&geo, &metric);
     json.value(&Profile {
         geography: area.geography(&geo),
         geography_provenance: area.geography_provenance(),

@@ -13,10 +13,9 @@ use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
-use crate::http::query::Query;
 use crate::json::Json;
 use crate::place::distance::{Near, within};
 use crate::release::key_columns::known_day;
@@ -30,7 +29,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getSchools",
     summary: "Public schools near a ZCTA",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Schools<'static>>(),
     validity: Validity::Release,
@@ -39,25 +38,22 @@ pub const ENDPOINT: Endpoint = Endpoint {
 
 const SCHOOLS: &str = "geo.school";
 
-const DEFAULT_RADIUS_MI: f64 = 5.0;
-
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "radius_mi",
-        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
-        description: "Straight-line distance from the ZCTA's internal point, statute miles.",
-    },
-    Parameter { name: "level", kind: Kind::OneOf(SCHOOLS, "level"), description: "Only schools of this level." },
-    Parameter { name: "charter", kind: Kind::Flag, description: "`true`: only charter schools; `false`: only the others." },
-    Parameter { name: "virtual", kind: Kind::Flag, description: "`true`: only exclusively or primarily virtual schools; `false`: only the others." },
-    Parameter { name: "grade", kind: Kind::OneNoted(SCHOOLS, "grades_offered", "label"), description: "Only schools that offer this grade." },
-    LIMIT,
-    CURSOR,
-    format("schools"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Straight-line distance from the ZCTA's internal point, statute miles.
+        radius_mi: f64 = Kind::Number { min: 0.1, max: 100.0 }.or("5.0"),
+        /// Only schools of this level.
+        level: Option<&'a str> = Kind::OneOf(SCHOOLS, "level"),
+        /// `true`: only charter schools; `false`: only the others.
+        charter: Option<bool> = Kind::Flag,
+        /// `true`: only exclusively or primarily virtual schools; `false`: only the others.
+        r#virtual: Option<bool> = Kind::Flag,
+        /// Only schools that offer this grade.
+        grade: Option<&'a str> = Kind::OneNoted(SCHOOLS, "grades_offered", "label"),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("schools"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct Schools<'a> {
@@ -164,18 +160,18 @@ struct Address<'a> {
 
 /// Answers `GET locations/{zcta}/schools`.
 pub fn schools(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (geo, query) = (Geo::of(call.release), call.query);
+    let (geo, query) = (Geo::of(call.release), Parameters::of(call)?);
     let area = Area::find(&geo, AreaKind::Zcta, call.path_value("zcta"), None, "zcta")?;
     let table = geo.schools.ok_or_else(|| not_published(SCHOOLS))?;
     let Some((places, place)) = area.place else {
         return Err(Problem::of_field(Code::NotFound, "zcta", format!("ZCTA {} has no internal point in the gazetteer, so nothing can be near it", area.code)));
     };
     let (lat, lon) = places.internal_point(place);
-    let radius_mi = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
-    let paging = Paging::of(call)?;
+    let radius_mi = query.radius_mi;
+    let paging = Paging::of(call, query.limit, query.cursor)?;
     let (limit, ids) = (paging.limit, &table.columns.ncessch);
     let mut near = within(&table.points, (lat, lon), radius_mi);
-    near.retain(|near| is_wanted(table, near.row as usize, query));
+    near.retain(|near| is_wanted(table, near.row as usize, &query));
     let total = near.len();
     let order = |near: &Near| (near.hundredths, ids.at(near.row as usize));
     if let Some(key) = &paging.after {
@@ -219,11 +215,11 @@ fn describe(table: &SchoolTable, page: Page) -> Meta {
     meta
 }
 
-fn is_wanted(table: &SchoolTable, row: usize, query: &Query) -> bool {
-    let flag = |name: &str, value: Option<bool>| query.get(name).is_none_or(|wanted| (wanted == "true") == (value == Some(true)));
-    let has_level = query.get("level").is_none_or(|level| table.columns.level.get(row) == Some(level));
-    let has_grade = query.get("grade").is_none_or(|grade| table.columns.grades_offered.at(row).any(|offered| offered == grade));
-    has_level && has_grade && flag("charter", table.is_charter(row)) && flag("virtual", table.is_virtual(row))
+fn is_wanted(table: &SchoolTable, row: usize, query: &Parameters<'_>) -> bool {
+    let flag = |wanted: Option<bool>, value: Option<bool>| wanted.is_none_or(|wanted| wanted == (value == Some(true)));
+    let has_level = query.level.is_none_or(|level| table.columns.level.get(row) == Some(level));
+    let has_grade = query.grade.is_none_or(|grade| table.columns.grades_offered.at(row).any(|offered| offered == grade));
+    has_level && has_grade && flag(query.charter, table.is_charter(row)) && flag(query.r#virtual, table.is_virtual(row))
 }
 
 fn school<'a>(release: &'a Release, table: &'a SchoolTable, near: &Near) -> School<'a> {

@@ -7,17 +7,13 @@ use serde::Serialize;
 
 use crate::geo::area::Area;
 use crate::geo::tables::Geo;
-use crate::http::endpoint::Call;
 use crate::http::parameters::{Kind, Parameter};
 use crate::release::provenance::Origin;
 use pubdata_core::provenance::Snapshot;
 
 /// The parameter of lists that can state their provenance.
-pub const INCLUDE: Parameter = Parameter {
-    name: "include",
-    kind: Kind::Word(&["provenance"]),
-    description: "`provenance`: each row names its records and their sources, and `data.provenance` describes each source once.",
-};
+pub const INCLUDE: Parameter =
+    Kind::Word(&["provenance"]).described("`provenance`: each row names its records and their sources, and `data.provenance` describes each source once.");
 
 /// Digits of a file's digest in the key of its source.
 const DIGEST_DIGITS: usize = 12;
@@ -62,11 +58,6 @@ pub struct RecordReference<'a> {
 }
 
 impl<'a> SourceTable<'a> {
-    /// The table of a list, where the request asks for it.
-    pub fn asked(call: &Call<'_>) -> Option<Self> {
-        call.query.get("include").map(|_| Self::default())
-    }
-
     /// The reference of a record to its source.
     pub fn record(
         &mut self,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Text;
-use crate::geo::area::{Area, AreaKind, asked_vintage, vintage};
+use crate::geo::area::{Area, AreaKind, vintage};
 use crate::geo::figures::Vintage;
 use crate::geo::geography::Geography;
 use crate::geo::metric::{ChosenFigures, METRIC_OF_LIST, asked_metrics};
@@ -15,7 +15,7 @@ use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, VINTAGE, format, not_a_state};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format, not_a_state, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use pubdata_core::canonical::state::{fips, usps};
@@ -27,15 +27,20 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "listStateCounties",
     summary: "Counties of a state",
     access: Access::Scope(Scope::Geo),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<StateCounties<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(counties),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[METRIC_OF_LIST, VINTAGE, INCLUDE, LIMIT, CURSOR, format("counties"), RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        metric: Vec<&'a str> = METRIC_OF_LIST, vintage: Option<i64> = VINTAGE, include: Option<&'a str> = INCLUDE,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("counties"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct StateCounties<'a> {
@@ -79,9 +84,10 @@ pub fn state_of(text: &str) -> Result<&'static str> {
 /// `invalid_parameter`, when the state is none; `not_found`, when none of its counties is published; `coverage_unavailable`, when the vintage or the
 /// whole dataset is missing; `invalid_cursor`.
 pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let query = Parameters::of(call)?;
     let geo = Geo::of(call.release);
     let state = state_of(call.path_value("state"))?;
-    let table = vintage(geo.county_metrics, asked_vintage(call), AreaKind::County)?;
+    let table = vintage(geo.county_metrics, query.vintage, AreaKind::County)?;
     let places = AreaKind::County.places(&geo);
     let prefix = fips(state).unwrap_or_default();
     // Codes are those of the vintage; of a state outside the survey those of the Gazetteer.
@@ -93,9 +99,9 @@ pub fn counties(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     if codes.is_empty() {
         return Err(Problem::of_field(Code::NotFound, "state", format!("no county of {state} is published in vintage {}", table.vintage_year)));
     }
-    let metrics = asked_metrics(&geo, call).unwrap_or_default();
-    let paging = ListPaging::of(call)?;
-    let mut sources = SourceTable::asked(call);
+    let metrics = asked_metrics(&geo, &query.metric);
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let mut sources = query.include.map(|_| SourceTable::default());
     let mut county = |code| {
         let place = places.and_then(|places| Some((places, places.find(code)?)));
         let area = Area { kind: AreaKind::County, code, table, area: table.find(code), place };

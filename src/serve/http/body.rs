@@ -1,4 +1,4 @@
-//! Strict reading of a JSON body: one object, known fields only, each of the expected type.
+//! Strict reading of a JSON body: one object, known fields only, each of the expected type. What a body may have is a struct, from which its schema follows too.
 
 use std::ops::RangeInclusive;
 
@@ -10,6 +10,42 @@ use crate::http::{nearest, object};
 
 /// The most items of a batch, for every plan.
 pub const MAX_BATCH_ITEMS: usize = 100;
+
+/// The years that surveys may be of.
+pub const YEARS: RangeInclusive<i64> = 1900..=2200;
+
+/// Declares what the body of a request may have, or an object in it: the struct that its reader fills. Each field has a constant that is its name, so that
+/// readers spell none.
+macro_rules! request {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident $(<$life:lifetime>)? {
+            $($(#[$attribute:meta])* $field:ident: $type:ty,)*
+        }
+    ) => {
+        #[derive(Debug, schemars::JsonSchema)]
+        $(#[$meta])*
+        $vis struct $name $(<$life>)? {
+            $($(#[$attribute])* pub $field: $type,)*
+        }
+
+        #[expect(non_upper_case_globals, reason = "a constant is named as its field")]
+        impl $(<$life>)? $name $(<$life>)? {
+            /// The names of all fields.
+            pub const FIELDS: &'static [&'static str] = &[$(Self::$field),*];
+            $(pub const $field: &'static str = stringify!($field);)*
+        }
+    };
+}
+pub(crate) use request;
+
+/// A field that must be there.
+///
+/// # Errors
+/// `missing_parameter`, when it is not.
+pub fn required<T>(field: &str, value: Option<T>) -> Result<T> {
+    value.ok_or_else(|| Problem::of_field(Code::MissingParameter, field, format!("the body needs `{field}`")))
+}
 
 /// A body whose fields are all known.
 #[derive(Debug)]
@@ -84,7 +120,7 @@ impl Body {
     pub fn year(&self, field: &str) -> Result<Option<i64>> {
         match self.0.get(field) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => match integer(value).filter(|year| (1900..=2200).contains(year)) {
+            Some(value) => match integer(value).filter(|year| YEARS.contains(year)) {
                 Some(year) => Ok(Some(year)),
                 None => Err(Problem::of_field(Code::InvalidParameter, field, format!("`{field}` must be a year such as 2023"))),
             },

@@ -1,56 +1,45 @@
-//! The schemas of the OpenAPI document: those derived from the types of answers, and those written in the components file. `$column` refers to a column of a
-//! contract; `$field`, which derived schemas have, may also name a member that is no column.
-
-use std::sync::LazyLock;
+//! The schemas of the documents, which are derived from the types of answers and of requests. `$field` refers to a column of a contract; it may also name a
+//! member that is no column.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use super::problem::ProblemDetails;
-use crate::release::freshness::Freshness;
-use crate::release::provenance::Provenance;
-use crate::search::rank::MatchOfName;
-
 /// Where the document has its schemas.
 const PATH: &str = "/components/schemas";
 
-/// The schema of an endpoint's `data`.
+/// The schema of an endpoint's `data`, or of the body that it takes.
 #[derive(Clone, Copy)]
-pub enum Data {
-    /// By its name in the components file.
-    Written(&'static str),
-    /// Of a type.
-    Of(fn(&mut SchemaGenerator) -> Schema),
-}
+pub struct Data(fn(&mut SchemaGenerator) -> Schema);
 
 impl Data {
     /// The schema of a type, which has its name.
     pub const fn of<T: JsonSchema>() -> Self {
-        Self::Of(SchemaGenerator::subschema_for::<T>)
+        Self(SchemaGenerator::subschema_for::<T>)
     }
 }
 
 /// Schemas by name.
-pub struct Components(Map<String, Value>);
+pub struct Components(pub Map<String, Value>);
 
 impl Components {
-    /// The schemas of endpoints' `data` and all that those refer to. With it, the name of each.
+    /// The schemas of what is answered and all that those refer to. With it, the name of each.
     pub fn of<'a>(data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
-        let mut settings = SchemaSettings::draft2020_12().for_serialize();
+        Self::with(SchemaSettings::draft2020_12().for_serialize(), data)
+    }
+
+    /// The same of what is asked, where what may be null may be absent.
+    pub fn of_requests<'a>(bodies: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
+        Self::with(SchemaSettings::draft2020_12().for_deserialize(), bodies)
+    }
+
+    fn with<'a>(mut settings: SchemaSettings, data: impl IntoIterator<Item = &'a Data>) -> (Self, Vec<String>) {
         settings.definitions_path = PATH.into();
         let mut generator = settings.into_generator();
-        let name = |data: &Data| match data {
-            Data::Written(name) => (*name).to_owned(),
-            Data::Of(schema) => schema(&mut generator).as_value()["$ref"].as_str().and_then(|place| place.rsplit('/').next()).unwrap_or_default().to_owned(),
-        };
-        let names = data.into_iter().map(name).collect();
-        // What written schemas refer to.
-        generator.subschema_for::<Freshness>();
-        generator.subschema_for::<MatchOfName>();
-        generator.subschema_for::<ProblemDetails<'_>>();
-        generator.subschema_for::<Provenance<'_>>();
+        let references = data.into_iter().map(|Data(schema)| schema(&mut generator));
+        let names = references.map(|reference| reference.as_value()["$ref"].as_str().and_then(|path| path.rsplit('/').next()).unwrap_or_default().to_owned());
+        let names = names.collect();
         let mut schemas = Map::new();
         for (name, schema) in generator.take_definitions(true) {
             let mut schema = Schema::try_from(schema).expect("a definition is a schema");
@@ -62,22 +51,8 @@ impl Components {
 
     /// The schema of a name; null of one that is not known.
     pub fn get(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or_else(|| &written()[name])
+        self.0.get(name).unwrap_or(&Value::Null)
     }
-
-    /// All of them: a type's comes before a written one of its name.
-    pub fn into_all(self) -> Value {
-        let mut all = written().clone();
-        if let Value::Object(all) = &mut all {
-            all.extend(self.0);
-        }
-        all
-    }
-}
-
-fn written() -> &'static Value {
-    static SCHEMAS: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(include_str!("components.json")).expect("the components file is JSON"));
-    &SCHEMAS
 }
 
 /// Says that an object has no other members, and leaves out what Rust's number types say of numbers, and the line breaks of comments.

@@ -43,8 +43,8 @@ pub struct Endpoint {
     pub summary: &'static str,
     pub access: Access,
     pub parameters: &'static [Parameter],
-    /// Name of the request body's schema.
-    pub body: Option<&'static str>,
+    /// The schema of the request's body.
+    pub body: Option<Data>,
     /// The schema of `data`.
     pub data: Data,
     pub validity: Validity,
@@ -173,16 +173,5 @@ impl<'a> Call<'a> {
     /// The value of a placeholder of the path.
     pub fn path_value(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()).unwrap_or_default()
-    }
-
-    /// The words of a comma list; none when the parameter is absent.
-    pub fn listed(&self, name: &str) -> Option<Vec<&str>> {
-        self.query.get(name).map(|list| list.split(',').collect())
-    }
-
-    /// The most records of a page: what the request says, else what the endpoint declares.
-    pub fn limit(&self) -> usize {
-        let declared = || self.endpoint.parameter("limit").and_then(Parameter::default_count);
-        self.query.parsed("limit").or_else(declared).expect("an endpoint with pages declares a limit and its default")
     }
 }

@@ -1,40 +1,27 @@
 //! Parameters that several families filter by: states, cities, ZIP codes, ranges of days.
 
-use std::collections::BTreeSet;
+use jiff::civil::Date;
 
-use super::endpoint::Call;
 use super::meta::Meta;
 use super::parameters::{Kind, Parameter};
 use super::problem::{Code, Problem, Result, not_covered};
 use crate::days;
 use pubdata_core::canonical::name::{Forms, is_legal_form, searched};
 
-pub const STATE: Parameter = Parameter {
-    name: "state",
-    kind: Kind::States,
-    description: "Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is refused.",
-};
-pub const CITY: Parameter = Parameter {
-    name: "city",
-    kind: Kind::Text { min: 1, max: 80 },
-    description: "Only in this city, as the source names it; case and punctuation do not matter.",
-};
-pub const ZIP: Parameter = Parameter { name: "zip", kind: Kind::Zip, description: "Only in this ZIP code, five digits." };
+pub const STATES: Parameter =
+    Kind::State.described("Comma list of states, by postal code or name; all that are covered when absent. A text that names no state is refused.");
+pub const CITY: Parameter = Kind::Text { min: 1, max: 80 }.described("Only in this city, as the source names it; case and punctuation do not matter.");
+pub const ZIP: Parameter = Kind::Zip.described("Only in this ZIP code, five digits.");
 
-/// The states a request asks for; none when it names none.
+/// Checks that the states a request asks for are covered.
 ///
 /// # Errors
-/// `coverage_unavailable`, when one is not covered.
-pub fn states_of(call: &Call<'_>, covered: &[&str], what: &str) -> Result<Option<BTreeSet<String>>> {
-    let Some(list) = call.query.get("state") else { return Ok(None) };
-    let mut states = BTreeSet::new();
-    for state in list.split(',') {
-        if !covered.contains(&state) {
-            return Err(not_covered("state", format!("{what} of {state} are not covered"), covered));
-        }
-        states.insert(state.to_owned());
+/// `coverage_unavailable`, when one is not.
+pub fn check_states(states: &[&str], covered: &[&str], what: &str) -> Result<()> {
+    match states.iter().find(|state| !covered.contains(state)) {
+        Some(state) => Err(not_covered("state", format!("{what} of {state} are not covered"), covered)),
+        None => Ok(()),
     }
-    Ok(Some(states))
 }
 
 /// Adds a notice to an answer without a record, where the name consists of words that are no part of the names that are searched.
@@ -54,16 +41,15 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// Reads two parameters.
+    /// The range of two parameters, each with its name.
     ///
     /// # Errors
     /// `invalid_parameter`, when they are the wrong way round.
-    pub fn of(call: &Call<'_>, from: &str, to: &str) -> Result<Self> {
-        let day = |name: &str| call.query.parsed(name).map(days::since_epoch);
-        match (day(from), day(to)) {
-            (Some(first), Some(last)) if first > last => Err(Problem::of_field(Code::InvalidParameter, from, format!("`{from}` is after `{to}`"))),
-            (from, to) => Ok(Self { from, to }),
+    pub fn of((from, first): (&str, Option<Date>), (to, last): (&str, Option<Date>)) -> Result<Self> {
+        if first.zip(last).is_some_and(|(first, last)| first > last) {
+            return Err(Problem::of_field(Code::InvalidParameter, from, format!("`{from}` is after `{to}`")));
         }
+        Ok(Self { from: first.map(days::since_epoch), to: last.map(days::since_epoch) })
     }
 
     pub fn is_open(self) -> bool {

@@ -18,6 +18,7 @@ pub mod endpoint;
 mod envelope;
 pub mod etag;
 pub mod examples;
+pub mod fields;
 pub mod filter;
 pub mod format;
 pub mod host;

@@ -19,14 +19,14 @@ pub struct Paging<'a> {
 }
 
 impl<'a> Paging<'a> {
-    /// Reads `limit` and `cursor`.
+    /// Reads the cursor.
     ///
     /// # Errors
     /// `invalid_cursor`, when the cursor is none, or one of other filters or another release.
-    pub fn of(call: &'a Call<'_>) -> Result<Self> {
+    pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
         let (release_id, filters) = (&call.release.manifest.release_id, cursor::filters_digest(call.path, call.query));
-        let after = call.query.get("cursor").map(|text| cursor::sort_key(text, release_id, &filters)).transpose()?;
-        Ok(Self { release_id, filters, limit: call.limit(), after })
+        let after = cursor.map(|text| cursor::sort_key(text, release_id, &filters)).transpose()?;
+        Ok(Self { release_id, filters, limit, after })
     }
 
     /// The cursor that follows a record.
@@ -43,12 +43,12 @@ pub struct ListPaging<'a> {
 }
 
 impl<'a> ListPaging<'a> {
-    /// Reads `limit` and `cursor`.
+    /// Reads the cursor.
     ///
     /// # Errors
     /// As for [`Paging::of`].
-    pub fn of(call: &'a Call<'_>) -> Result<Self> {
-        let paging = Paging::of(call)?;
+    pub fn of(call: &'a Call<'_>, limit: usize, cursor: Option<&str>) -> Result<Self> {
+        let paging = Paging::of(call, limit, cursor)?;
         let first = paging.after.as_deref().map(str::parse).transpose().map_err(|_| cursor::not_a_cursor())?.unwrap_or(0);
         Ok(Self { paging, first })
     }

@@ -237,11 +237,11 @@ pub struct ProblemDetails<'a> {
 #[schemars(rename = "FieldError")]
 pub struct FieldErrorDetails<'a> {
     /// Parameter, header or body field.
-    field: Cow<'a, str>,
+    pub field: Cow<'a, str>,
     /// Stable code of what is wrong with the field.
-    code: Code,
+    pub code: Code,
     /// What is wrong with the field, in words.
-    message: Cow<'a, str>,
+    pub message: Cow<'a, str>,
 }
 
 impl From<Error> for Problem {

@@ -1,10 +1,12 @@
 //! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error that names it. Lists may be given in one
-//! parameter or in several of one name, as clients send them: both are read as one comma list.
+//! parameter or in several of one name, as clients send them: both are read as one comma list. Handlers read a checked query as a struct that
+//! `query!` declares.
 
 use percent_encoding::percent_decode_str;
 
+use super::fields::Field;
 use super::nearest;
-use super::parameters::{Parameter, shown};
+use super::parameters::{AS_OF, Parameter, RELEASE, shown};
 use super::problem::{Code, FieldError, Problem, Result};
 use pubdata_core::contract::Contracts;
 
@@ -57,7 +59,7 @@ impl Query {
                     let message = format!("give `{first}` or `{name}`, not both");
                     wrong(name, Code::InvalidParameter, message);
                 }
-                Some((.., list)) if parameters[index].kind.is_list() => {
+                Some((.., list)) if parameters[index].list.is_some() => {
                     list.push(',');
                     list.push_str(&value);
                 }
@@ -68,42 +70,52 @@ impl Query {
             }
         }
         for (index, name, value) in &given {
-            if let Err(message) = parameters[*index].kind.check(value, contracts) {
+            if let Err(message) = parameters[*index].check(value, contracts) {
                 let message: String = message.chars().take(300).collect();
                 wrong(name.clone(), Code::InvalidParameter, format!("`{name}`: {message}"));
             }
         }
         given.sort_by_key(|(index, ..)| *index);
         match errors.first() {
-            None => Ok(Self(given.into_iter().map(|(index, _, value)| (parameters[index].name, parameters[index].kind.canonical(value))).collect())),
+            None => Ok(Self(given.into_iter().map(|(index, _, value)| (parameters[index].name, parameters[index].canonical(value))).collect())),
             Some(first) => Err(Problem { errors: errors.clone(), ..Problem::new(first.code, first.message.clone()) }),
         }
     }
 
     /// Takes a parameter away, and returns its text when it was given.
-    pub fn take(&mut self, name: &str) -> Option<String> {
+    pub(super) fn take(&mut self, name: &str) -> Option<String> {
         let place = self.0.iter().position(|(known, _)| *known == name)?;
         Some(self.0.remove(place).1)
     }
 
     /// Gives a parameter another text, whatever it had.
-    pub fn set(&mut self, name: &'static str, value: String) {
+    pub(super) fn set(&mut self, name: &'static str, value: String) {
         self.take(name);
         self.0.push((name, value));
     }
 
-    /// The text of a parameter, when it is given.
-    pub fn get(&self, name: &str) -> Option<&str> {
+    /// Whether a release is asked for, by its id or a day.
+    pub fn names_release(&self) -> bool {
+        [RELEASE, AS_OF].iter().any(|parameter| self.get(parameter.name).is_some())
+    }
+
+    /// The text of a parameter, when it is given. Handlers read parameters as structs.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a parameter whose declared kind reads as `T`.
-    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
-        self.get(name).and_then(|text| text.parse().ok())
+    /// The value of a struct's field.
+    ///
+    /// # Errors
+    /// `missing_parameter`, when it is required and absent.
+    pub fn field<'a, T: Field<'a>>(&'a self, parameters: &'static [Parameter], name: &str) -> Result<T> {
+        let parameter = parameters.iter().find(|parameter| parameter.name == name).expect("a field is a parameter");
+        let missing = || Problem::of_field(Code::MissingParameter, name, parameter.required.unwrap_or_default());
+        T::read(self.get(name).or(parameter.default)).ok_or_else(missing)
     }
 
     /// The parameters one by one, in the declared order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 }

@@ -12,6 +12,7 @@ use axum::http::request::Parts;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
+use serde_json::Value;
 
 use super::allowance::Allowance;
 use super::auth::{Client, KeyRing};
@@ -33,6 +34,7 @@ use crate::settings::{Pages, ServeSettings};
 use pubdata_core::contract::Contracts;
 use pubdata_core::error::Result;
 use pubdata_core::ids::{Digest, Hasher, ReleaseId};
+use pubdata_store::evidence::{ShownBytes, ToldReplay};
 use pubdata_store::{Copies, Home, Keys, PartFiles, Releases, Replica, without_folders};
 
 /// Tells the time; tests give their own.
@@ -70,14 +72,14 @@ pub struct Service {
     /// Bytes of answers that are not taken yet.
     pub in_flight: Arc<Shares>,
     /// Looking at the publishers' bytes of records, and making records again from them.
-    pub looks: Arc<SharedWork>,
-    pub replays: Arc<SharedWork>,
+    pub looks: Arc<SharedWork<Vec<ShownBytes>>>,
+    pub replays: Arc<SharedWork<ToldReplay>>,
     /// Connections of the main address.
     pub connections: Arc<Connections>,
     /// How long the channel's log was when somebody last asked for it; 0 before.
     pub log_size: AtomicU64,
     /// Issuing receipts of records.
-    pub receipts: Arc<SharedWork>,
+    pub receipts: Arc<SharedWork<Value>>,
     /// What decides the form of answers: the program's build and its contracts.
     pub program: Digest,
     pub usage: Usage,

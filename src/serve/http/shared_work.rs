@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::problem::{Code, Problem, Result};
@@ -19,9 +18,9 @@ use pubdata_core::ids::{RecordId, ReleaseId};
 pub type Subject = (ReleaseId, RecordId);
 
 /// What came of it, or the cause of a failure of ours.
-type Outcome = std::result::Result<Arc<Value>, Arc<str>>;
+type Outcome<T> = std::result::Result<Arc<T>, Arc<str>>;
 
-type Running = Shared<BoxFuture<'static, Outcome>>;
+type Running<T> = Shared<BoxFuture<'static, Outcome<T>>>;
 
 /// Seconds after which who was sent away may come again.
 const COME_AGAIN_SECONDS: u64 = 5;
@@ -39,25 +38,29 @@ pub struct Bounds {
     pub patience: Duration,
 }
 
-/// One kind of work.
-pub struct SharedWork {
+/// One kind of work, of which a `T` comes.
+pub struct SharedWork<T> {
     bounds: Bounds,
     places: Semaphore,
     waiting: Arc<Shares>,
-    state: Mutex<State>,
+    state: Mutex<State<T>>,
 }
 
-#[derive(Default)]
-struct State {
-    running: HashMap<Subject, Running>,
-    kept: HashMap<Subject, Arc<Value>>,
+struct State<T> {
+    running: HashMap<Subject, Running<T>>,
+    kept: HashMap<Subject, Arc<T>>,
     order: VecDeque<Subject>,
 }
 
-impl SharedWork {
+impl<T: Send + Sync + 'static> SharedWork<T> {
     pub fn new(bounds: Bounds) -> Self {
         let waiting = Arc::new(Shares::new(bounds.waiting, bounds.waiting_of_client));
-        Self { bounds, places: Semaphore::new(bounds.at_once), waiting, state: Mutex::default() }
+        Self {
+            bounds,
+            places: Semaphore::new(bounds.at_once),
+            waiting,
+            state: Mutex::new(State { running: HashMap::new(), kept: HashMap::new(), order: VecDeque::new() }),
+        }
     }
 
     /// What is known of a subject, or comes of `work`. It is kept where `is_kept` says that it always comes to the same.
@@ -68,9 +71,9 @@ impl SharedWork {
         self: &Arc<Self>,
         client: &str,
         subject: Subject,
-        is_kept: fn(&Value) -> bool,
-        work: impl FnOnce() -> error::Result<Value> + Send + 'static,
-    ) -> Result<Arc<Value>> {
+        is_kept: fn(&T) -> bool,
+        work: impl FnOnce() -> error::Result<T> + Send + 'static,
+    ) -> Result<Arc<T>> {
         let running = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(kept) = state.kept.get(&subject) {
@@ -102,14 +105,14 @@ impl SharedWork {
         self: &Arc<Self>,
         subject: Subject,
         share: Share,
-        is_kept: fn(&Value) -> bool,
-        work: impl FnOnce() -> error::Result<Value> + Send + 'static,
-    ) -> Running {
+        is_kept: fn(&T) -> bool,
+        work: impl FnOnce() -> error::Result<T> + Send + 'static,
+    ) -> Running<T> {
         let shared = self.clone();
         let task = tokio::spawn(async move {
             let _place = shared.places.acquire().await;
             let done = tokio::task::spawn_blocking(work).await;
-            let outcome: Outcome = match done {
+            let outcome: Outcome<T> = match done {
                 Ok(Ok(value)) => Ok(Arc::new(value)),
                 Ok(Err(error)) => Err(error.to_string().into()),
                 Err(defect) => Err(defect.to_string().into()),
@@ -121,7 +124,7 @@ impl SharedWork {
         task.map(|joined| joined.unwrap_or_else(|defect| Err(defect.to_string().into()))).boxed().shared()
     }
 
-    fn finish(&self, subject: &Subject, value: Option<&Arc<Value>>) {
+    fn finish(&self, subject: &Subject, value: Option<&Arc<T>>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.running.remove(subject);
         let Some(value) = value else { return };
@@ -145,11 +148,11 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::channel;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
-    fn work(patience: Duration) -> Arc<SharedWork> {
+    fn work(patience: Duration) -> Arc<SharedWork<Value>> {
         Arc::new(SharedWork::new(Bounds { at_once: 1, waiting: 2, waiting_of_client: 1, kept: 2, patience }))
     }
 

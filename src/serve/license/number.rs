@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use super::record::WithActions;
 use super::table::{LicenseList, Licenses, SELF_REPORTED};
-use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
-use crate::http::problem::{Code, Problem, Result, not_covered};
+use crate::http::problem::{Result, not_covered};
 use pubdata_core::canonical::license_number::{display, normalized};
 
 /// What people write before a number, whatever the board.
@@ -23,12 +22,8 @@ pub fn add_no_match_notice(meta: &mut Meta) {
 /// The state of a request.
 ///
 /// # Errors
-/// `missing_parameter`; `coverage_unavailable`, with the states that are covered.
-pub fn state_of<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<&'a str> {
-    let state = call
-        .query
-        .get("state")
-        .ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", "`state` is needed: the same number is issued in many states"))?;
+/// `coverage_unavailable`, with the states that are covered.
+pub fn covered_state<'a>(licenses: &'a Licenses, state: &str) -> Result<&'a str> {
     let covered = licenses.rows.values("state");
     covered.iter().find(|known| **known == state).copied().ok_or_else(|| not_covered("state", format!("licenses of {state} are not covered"), &covered))
 }

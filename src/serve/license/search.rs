@@ -8,14 +8,11 @@ use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::http::filter::CITY;
-use crate::http::filter::STATE;
-use crate::http::filter::ZIP;
-use crate::http::filter::{add_no_words_notice, states_of};
+use crate::http::filter::{CITY, STATES, ZIP, add_no_words_notice, check_states};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
-use crate::http::problem::{Code, Problem, Result};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::problem::Result;
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::LICENSES;
@@ -26,25 +23,22 @@ use crate::search::row_names::{Enough, Found};
 use pubdata_core::canonical::name::{Forms, comparable};
 use pubdata_store::Scope;
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "name",
-        kind: Kind::Text { min: 2, max: 120 },
-        description: "Name of a person, in either order and with the whole last name, or of a business.",
-    },
-    STATE,
-    Parameter { name: "profession", kind: Kind::SomeOf(LICENSES, "profession"), description: "Comma list of professions." },
-    Parameter { name: "status", kind: Kind::SomeOf(LICENSES, "status"), description: "Comma list of statuses." },
-    CITY,
-    ZIP,
-    Parameter { name: "holder_type", kind: Kind::OneOf(LICENSES, "holder_type"), description: "Only persons, or only organizations." },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Name of a person, in either order and with the whole last name, or of a business.
+        name: &'a str = Kind::Text { min: 2, max: 120 }.required("`name` is needed; /v1/license/verify takes a number"),
+        state: Vec<&'a str> = STATES,
+        /// Comma list of professions.
+        profession: Vec<&'a str> = Kind::OneOf(LICENSES, "profession"),
+        /// Comma list of statuses.
+        status: Vec<&'a str> = Kind::OneOf(LICENSES, "status"),
+        city: Option<&'a str> = CITY, zip: Option<&'a str> = ZIP,
+        /// Only persons, or only organizations.
+        holder_type: Option<&'a str> = Kind::OneOf(LICENSES, "holder_type"),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -52,7 +46,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "searchLicenses",
     summary: "Licenses by name of a person or business",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Licenses<'static>>(),
     validity: Validity::Release,
@@ -65,28 +59,26 @@ pub struct Licenses<'a>(Vec<LicenseMatch<'a>>);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let paging = ListPaging::of(call)?;
-    let query = call.query;
-    let name = query.get("name").ok_or_else(|| Problem::of_field(Code::MissingParameter, "name", "`name` is needed; /v1/license/verify takes a number"))?;
+    let Parameters { name, state: states, profession: professions, status: statuses, city, zip, holder_type, limit, cursor } = Parameters::of(call)?;
+    let paging = ListPaging::of(call, limit, cursor)?;
     let covered = licenses.rows.values("state");
-    let states = states_of(call, &covered, "licenses")?;
-    let is_searched = |state: &str| states.as_ref().is_none_or(|states| states.contains(state));
+    check_states(&states, &covered, "licenses")?;
+    let is_searched = |state: &str| states.is_empty() || states.contains(&state);
     let parts: Vec<bool> = (0..licenses.rows.parts().len()).map(|part| is_searched(licenses.rows.partition_of(part, "state"))).collect();
     // Where all are searched, no row is looked at for it.
     let parts = parts.contains(&false).then_some(parts);
-    let (professions, statuses, holder_type) = (call.listed("profession"), call.listed("status"), query.get("holder_type"));
-    let city = query.get("city").map(|city| licenses.index.cities.find(&comparable(city)));
-    let zip = query.get("zip").map(|zip| licenses.index.zips.find(zip));
+    let city = city.map(|city| licenses.index.cities.find(&comparable(city)));
+    let zip = zip.map(|zip| licenses.index.zips.find(zip));
     let takes = |row: u32| {
         let index = row as usize;
         parts.as_ref().is_none_or(|parts| parts[licenses.rows.part_of(row)])
-            && professions.as_ref().is_none_or(|list| list.contains(&licenses.index.professions.at(index)))
-            && statuses.as_ref().is_none_or(|list| list.contains(&licenses.index.statuses.at(index)))
+            && (professions.is_empty() || professions.contains(&licenses.index.professions.at(index)))
+            && (statuses.is_empty() || statuses.contains(&licenses.index.statuses.at(index)))
             && holder_type.is_none_or(|wanted| licenses.index.holder_types.get(index) == Some(wanted))
             && city.is_none_or(|wanted| wanted == Some(licenses.index.cities.at(row)))
             && zip.is_none_or(|wanted| wanted == Some(licenses.index.zips.at(row)))
     };
-    let is_filtered = parts.is_some() || professions.is_some() || statuses.is_some() || holder_type.is_some() || city.is_some() || zip.is_some();
+    let is_filtered = parts.is_some() || !professions.is_empty() || !statuses.is_empty() || holder_type.is_some() || city.is_some() || zip.is_some();
     let found = {
         let takes_name = |row: u32, _: NameKind| takes(row);
         let accepts = is_filtered.then_some(&takes_name as &dyn Fn(u32, NameKind) -> bool);

@@ -2,7 +2,7 @@
 
 use super::checked_lists::{Checked, add_lists_notice, checked};
 use super::holder_match::{HolderMatch, name_match};
-use super::number::{Found, Stated, add_no_match_notice, check_profession, rows_of_number, state_of, told_apart};
+use super::number::{Found, Stated, add_no_match_notice, check_profession, covered_state, rows_of_number, told_apart};
 use super::record::published;
 
 use futures_util::FutureExt;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
@@ -27,28 +27,31 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "verifyLicense",
     summary: "Whether a number is a license of a state, and whose",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Verification<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "number",
-        kind: Kind::Text { min: 1, max: 40 },
-        description: "Number of the license. Blanks, dots, leading zeros and a board's prefix do not matter.",
-    },
-    Parameter { name: "license_number", kind: Kind::Text { min: 1, max: 40 }, description: "The same as `number`; cannot be combined with it." },
-    Parameter { name: "state", kind: Kind::State, description: "State whose board issued it, by postal code or name. Another text is refused." },
-    Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession." },
-    Parameter { name: "name", kind: Kind::Text { min: 2, max: 120 }, description: "Compared with the holder's names; it does not narrow the search." },
-    format("licenses"),
-    RELEASE,
-    AS_OF,
-];
+/// The message of a request without a state.
+const NO_STATE: &str = "`state` is needed: the same number is issued in many states";
+
+query! {
+    pub struct Parameters<'a> {
+        /// Number of the license. Blanks, dots, leading zeros and a board's prefix do not matter.
+        number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
+        /// The same as `number`; cannot be combined with it.
+        license_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
+        /// State whose board issued it, by postal code or name. Another text is refused.
+        state: Option<&'a str> = Kind::State.required(NO_STATE),
+        /// Only licenses of this profession.
+        profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
+        /// Compared with the holder's names; it does not narrow the search.
+        name: Option<&'a str> = Kind::Text { min: 2, max: 120 },
+        ..format("licenses"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 pub struct Verification<'a> {
@@ -100,8 +103,8 @@ struct AlsoStated<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let query = call.query;
-    let number = match (query.get("number"), query.get("license_number")) {
+    let Parameters { number, license_number, state, profession, name } = Parameters::of(call)?;
+    let number = match (number, license_number) {
         (Some(_), Some(_)) => {
             return Err(Problem::of_field(Code::InvalidParameter, "license_number", "`license_number` is the same as `number`: give one of them"));
         }
@@ -109,8 +112,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
             number.or(alias).ok_or_else(|| Problem::of_field(Code::MissingParameter, "number", "`number` is needed; /v1/license/search takes a name"))?
         }
     };
-    let state = state_of(call, licenses)?;
-    let profession = query.get("profession");
+    let state = covered_state(licenses, state.ok_or_else(|| Problem::of_field(Code::MissingParameter, "state", NO_STATE))?)?;
     check_profession(licenses, state, profession)?;
     let rows = rows_of_number(licenses, state, number, profession);
     let Found { licenses: matches, self_reported } = told_apart(licenses_of(call, licenses, &rows).await?, number);
@@ -126,10 +128,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         true => checked.iter().filter_map(|checked| checked.source_date).min(),
         false => found.iter().filter_map(|found| found.as_of).min(),
     };
-    let name_match = query
-        .get("name")
-        .filter(|_| !found.is_empty())
-        .map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(HolderMatch::None));
+    let name_match =
+        name.filter(|_| !found.is_empty()).map(|name| found.iter().map(|found| name_match(name, &found.license)).min().unwrap_or(HolderMatch::None));
     let normalized = normalized(number, &[]);
     json.value(&Verification {
         query: Question { number_normalized: found.first().map_or(normalized.as_str(), |found| found.license.at("number_normalized")), state, profession },

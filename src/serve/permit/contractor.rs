@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,12 +12,12 @@ use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::filter::DayRange;
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;
 use crate::license::datasets::{LICENSES, LicenseFields};
-use crate::license::number::{check_profession, rows_of_number, state_of, told_apart};
+use crate::license::number::{check_profession, covered_state, rows_of_number, told_apart};
 use crate::license::record::published;
 use crate::license::record::{WithActions, add_statuses_notice, licenses_of};
 use crate::license::table::Licenses;
@@ -37,25 +38,27 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getContractor",
     summary: "A license and the permits linked to it",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Contractor<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| answer(call, json).boxed()),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "state", kind: Kind::State, description: "State, by postal code or name; required with a license number. Another text is refused." },
-    Parameter { name: "profession", kind: Kind::OneOf(LICENSES, "profession"), description: "Only licenses of this profession; for license numbers only." },
-    Parameter { name: "permits_from", kind: Kind::Date, description: "First day of permits, inclusive." },
-    Parameter { name: "permits_to", kind: Kind::Date, description: "Last day of permits, inclusive." },
-    LIMIT,
-    CURSOR,
-    format("permits"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// State, by postal code or name; required with a license number. Another text is refused.
+        state: Option<&'a str> = Kind::State,
+        /// Only licenses of this profession; for license numbers only.
+        profession: Option<&'a str> = Kind::OneOf(LICENSES, "profession"),
+        /// First day of permits, inclusive.
+        permits_from: Option<Date> = Kind::Date,
+        /// Last day of permits, inclusive.
+        permits_to: Option<Date> = Kind::Date,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("permits"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct Contractor<'a> {
@@ -100,12 +103,12 @@ fn is_id(licenses: &Licenses, text: &str) -> bool {
 ///
 /// # Errors
 /// `not_found`; `ambiguous_identifier`, when a number is that of several; those of a wrong state or profession.
-async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<WithActions<'a>> {
+async fn license_of_path<'a>(call: &Call<'_>, query: &Parameters<'_>, licenses: &'a Licenses) -> Result<WithActions<'a>> {
     let text = call.path_value("license");
     let rows = match licenses.find(text) {
         Some(row) => vec![row],
         None => {
-            if call.query.get("state").is_none() {
+            let Some(state) = query.state else {
                 return Err(match is_id(licenses, text) {
                     true => Problem::of_field(Code::NotFound, "license", format!("no license has the id `{text}`")),
                     false => Problem::of_field(
@@ -114,11 +117,10 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
                         format!("`{text}` is not a license ID such as WA-lni-SERVPG*892PL; to look up a license number, add `state`"),
                     ),
                 });
-            }
-            let state = state_of(call, licenses)?;
-            let profession = call.query.get("profession");
-            check_profession(licenses, state, profession)?;
-            rows_of_number(licenses, state, text, profession)
+            };
+            let state = covered_state(licenses, state)?;
+            check_profession(licenses, state, query.profession)?;
+            rows_of_number(licenses, state, text, query.profession)
         }
     };
     let found = licenses_of(call, licenses, &rows).await?;
@@ -140,9 +142,10 @@ async fn license_of_path<'a>(call: &Call<'_>, licenses: &'a Licenses) -> Result<
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let licenses = published(call)?;
-    let paging = ListPaging::of(call)?;
-    let days = DayRange::of(call, "permits_from", "permits_to")?;
-    let found = license_of_path(call, licenses).await?;
+    let query = Parameters::of(call)?;
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let days = DayRange::of(("permits_from", query.permits_from), ("permits_to", query.permits_to))?;
+    let found = license_of_path(call, &query, licenses).await?;
     let mut meta = Meta::of(
         &[LICENSES, ACTIONS, PERMITS, CONTACTS, LINKS],
         format!("{} licenses and {} permits", licenses.rows.len(), call.release.manifest.rows(PERMITS)),

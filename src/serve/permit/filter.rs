@@ -3,13 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::days;
-use crate::http::endpoint::Call;
 use crate::http::filter::DayRange;
 use crate::http::meta::Notice;
-use crate::http::nearest;
-use crate::http::parameters::{Kind, Parameter, allowed};
 use crate::http::problem::{Code, Problem, Result};
-use crate::permit::datasets::PERMITS;
+use crate::permit::search::Parameters;
 use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 use crate::release::key_columns::known_day;
@@ -17,18 +14,11 @@ use crate::search::query::{MatchMode, Query as NameQuery};
 use pubdata_core::canonical::license_number::normalized;
 use pubdata_core::canonical::name::Forms;
 
-pub const TYPE: Parameter = Parameter { name: "type", kind: Kind::SomeOf(PERMITS, "type"), description: "Comma list of types." };
-pub const TAGS: Parameter = Parameter {
-    name: "tags",
-    kind: Kind::Signed(PERMITS, "tags"),
-    description: "Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.",
-};
-
 /// What a search asks for beyond places and words.
 pub struct Filter<'a> {
     permits: &'a Permits,
-    types: Option<Vec<&'a str>>,
-    statuses: Option<Vec<&'a str>>,
+    types: &'a [&'a str],
+    statuses: &'a [&'a str],
     work_class: Option<&'a str>,
     property_class: Option<&'a str>,
     with_tags: u32,
@@ -49,12 +39,11 @@ impl<'a> Filter<'a> {
     /// Reads the query.
     ///
     /// # Errors
-    /// `invalid_parameter`, when a range is the wrong way round or a list is not one of tags.
-    pub fn of(call: &'a Call<'_>, permits: &'a Permits) -> Result<Self> {
-        let query = call.query;
-        let date_field = query.get("date_field").unwrap_or("issued");
-        let cents = |name: &str| query.parsed::<f64>(name).map(|dollars| (dollars * 100.0).round() as i64);
-        let values = (cents("min_value"), cents("max_value"));
+    /// `invalid_parameter`, when a range is the wrong way round.
+    pub fn of(query: &'a Parameters<'a>, permits: &'a Permits) -> Result<Self> {
+        let date_field = query.date_field.unwrap_or("issued");
+        let cents = |dollars: f64| (dollars * 100.0).round() as i64;
+        let values = (query.min_value.map(cents), query.max_value.map(cents));
         if let (Some(least), Some(most)) = values
             && least > most
         {
@@ -62,28 +51,28 @@ impl<'a> Filter<'a> {
         }
         let mut filter = Self {
             permits,
-            types: call.listed("type"),
-            statuses: call.listed("status"),
-            work_class: query.get("work_class"),
-            property_class: query.get("property_class"),
+            types: &query.r#type,
+            statuses: &query.status,
+            work_class: query.work_class,
+            property_class: query.property_class,
             with_tags: 0,
             without_tags: 0,
             has_absent_tag: false,
             date: DATES.iter().position(|name| name.strip_suffix("_date") == Some(date_field)).unwrap_or(0),
-            days: DayRange::of(call, "date_from", "date_to")?,
+            days: DayRange::of(("date_from", query.date_from), ("date_to", query.date_to))?,
             values,
             of_contractor: None,
             of_license: None,
             is_cut: false,
         };
-        filter.read_tags(&allowed(call.contracts(), PERMITS, "tags"), call.listed("tags").unwrap_or_default())?;
-        if let Some(name) = query.get("contractor") {
+        filter.read_tags(&query.tags);
+        if let Some(name) = query.contractor {
             let (hits, is_cut) =
                 NameQuery::new(name, Forms::OfStates).map_or_else(Default::default, |query| permits.contractors.search(&query, MatchMode::Best, &|_| true));
             filter.of_contractor = Some(hits.into_iter().map(|hit| hit.row).collect());
             filter.is_cut = is_cut;
         }
-        if let Some(number) = query.get("contractor_license") {
+        if let Some(number) = query.contractor_license {
             let number = normalized(number, &[]);
             let states: HashSet<&String> = permits.lists.values().map(|list| &list.state).collect();
             filter.of_license = Some(states.into_iter().flat_map(|state| permits.with_license(state, &number)).copied().collect());
@@ -91,14 +80,9 @@ impl<'a> Filter<'a> {
         Ok(filter)
     }
 
-    fn read_tags(&mut self, known: &[&str], tags: Vec<&str>) -> Result<()> {
+    fn read_tags(&mut self, tags: &[&str]) {
         for text in tags {
             let tag = text.strip_prefix('-').unwrap_or(text);
-            if !known.contains(&tag) {
-                let shown: String = tag.chars().take(64).collect();
-                let message = format!("`tags`: `{shown}` is no tag; {}", nearest::hint(&shown, known));
-                return Err(Problem::of_field(Code::InvalidParameter, "tags", message));
-            }
             let bit = self.permits.tag_words.iter().position(|known| known == tag).map(|bit| 1 << bit);
             match (bit, text.starts_with('-')) {
                 (Some(bit), true) => self.without_tags |= bit,
@@ -106,7 +90,6 @@ impl<'a> Filter<'a> {
                 (None, is_without) => self.has_absent_tag |= !is_without,
             }
         }
-        Ok(())
     }
 
     /// Says which of the lists that rows are from publish no date of the kind that is asked for.
@@ -130,7 +113,7 @@ impl<'a> Filter<'a> {
     pub fn add_gaps_notices(&self, rows: &[u32], notices: &mut Vec<Notice>) {
         let ids: BTreeSet<&str> = rows.iter().map(|row| self.permits.jurisdiction(*row)).collect();
         let lists = || ids.iter().filter_map(|id| Some((*id, self.permits.lists.get(*id)?)));
-        for kind in self.types.iter().flatten() {
+        for kind in self.types {
             let lacking: Vec<&str> = lists().filter(|(_, list)| !list.types.contains(*kind)).map(|(id, _)| id).collect();
             if !lacking.is_empty() {
                 let message = format!(
@@ -155,13 +138,13 @@ impl<'a> Filter<'a> {
 
     pub fn takes(&self, row: u32) -> bool {
         let (permits, index) = (self.permits, row as usize);
-        let is_listed = |list: &Option<Vec<&str>>, value: &str| list.as_ref().is_none_or(|list| list.contains(&value));
+        let is_listed = |list: &[&str], value: &str| list.is_empty() || list.contains(&value);
         let is_one = |wanted: Option<&str>, value: Option<&str>| wanted.is_none_or(|wanted| value == Some(wanted));
         let value = permits.values[index];
         let has_rows = |rows: &Option<HashSet<u32>>| rows.as_ref().is_none_or(|rows| rows.contains(&row));
         !self.has_absent_tag
-            && is_listed(&self.types, permits.types.at(index))
-            && is_listed(&self.statuses, permits.statuses.at(index))
+            && is_listed(self.types, permits.types.at(index))
+            && is_listed(self.statuses, permits.statuses.at(index))
             && is_one(self.work_class, permits.work_classes.get(index))
             && is_one(self.property_class, permits.property_classes.get(index))
             && permits.tags[index] & self.with_tags == self.with_tags

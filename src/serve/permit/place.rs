@@ -8,6 +8,7 @@ use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
 use crate::permit::cover::{Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip, not_covered};
 use crate::permit::datasets::Permit;
+use crate::permit::search::Parameters;
 use crate::permit::table::{PermitList, Permits};
 use crate::place::distance::within;
 use crate::release::rows::Record;
@@ -23,8 +24,7 @@ const DEFAULT_RADIUS_MI: f64 = 1.0;
 /// # Errors
 /// `missing_parameter`, when it names none or half of one; `invalid_parameter`, when it cannot be read, or the permits there have another city; `coverage_unavailable`, when it
 /// is in no jurisdiction that is covered, or its list states no ZIP codes.
-pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
-    let query = call.query;
+pub async fn rows_at(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits) -> Result<(Vec<u32>, Vec<Notice>)> {
     let mut notices = Vec::new();
     let mut found: Option<Vec<u32>> = None;
     let mut narrow = |rows: Vec<u32>| {
@@ -36,25 +36,25 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Ve
             }
         });
     };
-    if let Some(number) = query.get("permit_number") {
+    if let Some(number) = query.permit_number {
         narrow(permits.with_number(number).to_vec());
     }
-    if let Some(parcel) = query.get("parcel") {
+    if let Some(parcel) = query.parcel {
         narrow(permits.with_parcel(parcel).to_vec());
     }
-    if let Some(text) = query.get("address") {
+    if let Some(text) = query.address {
         let address = read_address(text, "address")?;
         check_covered(call, permits, &address, "address")?;
         narrow(matching(&candidates(call, permits, &address).await?, &address).into_iter().map(|(row, _)| row).collect());
     }
-    if let Some(center) = center(call)? {
-        let radius: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
+    if let Some(center) = center(query)? {
+        let radius = query.radius_mi.unwrap_or(DEFAULT_RADIUS_MI);
         if within(&permits.points, center, COVERED_MI).is_empty() {
             return Err(no_point(permits));
         }
         narrow(within(&permits.points, center, radius).into_iter().map(|near| near.row).collect());
     }
-    if let Some(rows) = areas(call, permits, &mut notices)? {
+    if let Some(rows) = areas(call, query, permits, &mut notices)? {
         narrow(rows);
     }
     let Some(mut rows) = found else {
@@ -67,24 +67,23 @@ pub async fn rows_at(call: &Call<'_>, permits: &Permits) -> Result<(Vec<u32>, Ve
 }
 
 /// Ids of the jurisdictions that the places of a request may lie in: the one that it names, those of its state, or all that are covered.
-pub fn searched<'p>(call: &Call<'_>, permits: &'p Permits) -> Vec<&'p str> {
-    let query = call.query;
-    if let Some(jurisdiction) = query.get("jurisdiction") {
+pub fn searched<'p>(call: &Call<'_>, query: &Parameters<'_>, permits: &'p Permits) -> Vec<&'p str> {
+    if let Some(jurisdiction) = query.jurisdiction {
         return permits.lists.keys().map(String::as_str).filter(|known| known.eq_ignore_ascii_case(jurisdiction)).collect();
     }
     let zips = call.release.table::<Zips>();
-    let place = match query.get("address") {
+    let place = match query.address {
         Some(address) => Place::of_address(zips, &parse_line(address)),
-        None => Place::of(zips, query.get("zip").unwrap_or_default(), "", query.get("state").unwrap_or_default()),
+        None => Place::of(zips, query.zip.unwrap_or_default(), "", query.state.unwrap_or_default()),
     };
     let is_searched = |(_, list): &(&String, &PermitList)| place.state().is_empty() || list.state == place.state();
     permits.lists.iter().filter(is_searched).map(|(id, _)| id.as_str()).collect()
 }
 
-fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
-    match (call.query.parsed::<f64>("lat"), call.query.parsed::<f64>("lon")) {
+fn center(query: &Parameters<'_>) -> Result<Option<(f64, f64)>> {
+    match (query.lat, query.lon) {
         (Some(lat), Some(lon)) => Ok(Some((lat, lon))),
-        (None, None) if call.query.get("radius_mi").is_some() => Err(Problem::of_field(Code::MissingParameter, "lat", "`radius_mi` needs `lat` and `lon`")),
+        (None, None) if query.radius_mi.is_some() => Err(Problem::of_field(Code::MissingParameter, "lat", "`radius_mi` needs `lat` and `lon`")),
         (None, None) => Ok(None),
         (Some(_), None) => Err(Problem::of_field(Code::MissingParameter, "lon", "`lat` needs `lon`")),
         (None, Some(_)) => Err(Problem::of_field(Code::MissingParameter, "lat", "`lon` needs `lat`")),
@@ -92,14 +91,14 @@ fn center(call: &Call<'_>) -> Result<Option<(f64, f64)>> {
 }
 
 /// The rows in a jurisdiction, ZIP code, state or city; none when the request names none of them.
-fn areas(call: &Call<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Result<Option<Vec<u32>>> {
-    let (jurisdiction, zip, city_name, state) = (call.query.get("jurisdiction"), call.query.get("zip"), call.query.get("city"), call.query.get("state"));
+fn areas(call: &Call<'_>, query: &Parameters<'_>, permits: &Permits, notices: &mut Vec<Notice>) -> Result<Option<Vec<u32>>> {
+    let Parameters { jurisdiction, zip, city: city_name, state, .. } = *query;
     if city_name.is_some() && state.is_none() {
         return Err(Problem::of_field(Code::MissingParameter, "state", "`city` needs `state`: many states have a city of that name"));
     }
     if jurisdiction.is_none() && zip.is_none() && city_name.is_none() {
         return match state {
-            Some(_) if call.query.get("permit_number").is_none() && call.query.get("parcel").is_none() && call.query.get("contractor_license").is_none() => {
+            Some(_) if query.permit_number.is_none() && query.parcel.is_none() && query.contractor_license.is_none() => {
                 Err(Problem::of_field(Code::MissingParameter, "city", "`state` needs `city` or another place: a whole state is no place to look for permits"))
             }
             Some(state) => in_state(permits, state).map(|parts| Some(rows_where(permits, &parts, |_| true))),

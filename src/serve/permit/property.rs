@@ -11,7 +11,7 @@ use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::permit::datasets::CONTACTS;
@@ -29,8 +29,12 @@ use pubdata_core::canonical::address::Address;
 use pubdata_core::canonical::line::parse_line;
 use pubdata_store::Scope;
 
-/// The parameters with the address in the path.
-const PARAMETERS: &[Parameter] = &[LIMIT, CURSOR, format("permits"), RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("permits"), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const BY_ADDRESS: Endpoint = Endpoint {
     method: "GET",
@@ -38,11 +42,11 @@ pub const BY_ADDRESS: Endpoint = Endpoint {
     operation_id: "getProperty",
     summary: "A property and its permits",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Property<'static>>(),
     validity: Validity::Release,
-    handler: Handler::Files(|call, json| answer(call, json, call.path_value("address")).boxed()),
+    handler: Handler::Files(|call, json| by_path(call, json).boxed()),
 };
 
 pub const BY_QUERY: Endpoint = Endpoint {
@@ -51,29 +55,31 @@ pub const BY_QUERY: Endpoint = Endpoint {
     operation_id: "findProperty",
     summary: "A property and its permits, the address as a parameter",
     access: Access::Scope(Scope::General),
-    parameters: QUERY_PARAMETERS,
+    parameters: AddressParameters::DECLARED,
     body: None,
     data: Data::of::<Property<'static>>(),
     validity: Validity::Release,
-    handler: Handler::Files(|call, json| answer_query(call, json).boxed()),
+    handler: Handler::Files(|call, json| by_query(call, json).boxed()),
 };
-/// The parameters with the address among them.
-const QUERY_PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "address",
-        kind: Kind::Text { min: 3, max: 200 },
-        description: "Street address on one line, with ZIP code or city and state; or a property id. Another text is refused. For addresses with `/` or `#`, which paths do not take.",
-    },
-    LIMIT,
-    CURSOR,
-    format("permits"),
-    RELEASE,
-    AS_OF,
-];
 
-async fn answer_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let address = call.query.get("address").ok_or_else(|| Problem::of_field(Code::MissingParameter, "address", "`address` is needed"))?;
-    answer(call, json, address).await
+query! {
+    pub struct AddressParameters<'a> {
+        /// Street address on one line, with ZIP code or city and state; or a property id. Another text is refused. For addresses with `/` or `#`, which paths do
+        /// not take.
+        address: &'a str = Kind::Text { min: 3, max: 200 }.required("`address` is needed"),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("permits"), ..RELEASE, ..AS_OF,
+    }
+}
+
+async fn by_path(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let Parameters { limit, cursor } = Parameters::of(call)?;
+    answer(call, json, call.path_value("address"), (limit, cursor)).await
+}
+
+async fn by_query(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
+    let AddressParameters { address, limit, cursor } = AddressParameters::of(call)?;
+    answer(call, json, address, (limit, cursor)).await
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,9 +150,9 @@ struct Found {
     quality: &'static str,
 }
 
-async fn answer(call: &Call<'_>, json: &mut Json, text: &str) -> Result<Meta> {
+async fn answer(call: &Call<'_>, json: &mut Json, text: &str, (limit, cursor): (usize, Option<&str>)) -> Result<Meta> {
     let permits = published(call)?;
-    let paging = ListPaging::of(call)?;
+    let paging = ListPaging::of(call, limit, cursor)?;
     let found = match permits.of_property(text) {
         [] => by_address(call, permits, text).await?,
         rows => Found { rows: rows.to_vec(), quality: "exact" },

@@ -1,6 +1,7 @@
 //! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use crate::http::filter::ZIP;
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::ListPaging;
 use crate::http::paging::MAX_COUNTED;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::Result;
 use crate::http::problem::not_published;
 use crate::json::Json;
@@ -18,7 +19,7 @@ use crate::permit::datasets::CONTACTS;
 use crate::permit::datasets::LINKS;
 use crate::permit::datasets::PERMITS;
 use crate::permit::datasets::Permit;
-use crate::permit::filter::{Filter, TAGS, TYPE};
+use crate::permit::filter::Filter;
 use crate::permit::links::parties;
 use crate::permit::place::{rows_at, searched};
 use crate::permit::record;
@@ -32,7 +33,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "searchPermits",
     summary: "Building permits of a place",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<FoundPermits<'static>>(),
     validity: Validity::Release,
@@ -44,63 +45,60 @@ const READING: usize = 512;
 /// The most rows that are read to count those that have words.
 const MOST_COUNTED: usize = 20_000;
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "address",
-        kind: Kind::Text { min: 3, max: 200 },
-        description: "Street address on one line: house number, street, and ZIP code or city and state; without them it is refused.",
-    },
-    ZIP,
-    Parameter {
-        name: "city",
-        kind: Kind::Text { min: 1, max: 80 },
-        description: "City, with `state`. Refused where a list names its cities otherwise: the problem says how.",
-    },
-    Parameter { name: "state", kind: Kind::State, description: "State, by postal code or name; a whole state as the only place is refused." },
-    Parameter {
-        name: "jurisdiction",
-        kind: Kind::Text { min: 3, max: 60 },
-        description: "Id of the city or county that issued the permit, such as `us-il-chicago`.",
-    },
-    Parameter { name: "lat", kind: Kind::Number { min: -90.0, max: 90.0, default: None }, description: "Latitude of a point, with `lon`." },
-    Parameter { name: "lon", kind: Kind::Number { min: -180.0, max: 180.0, default: None }, description: "Longitude of a point, with `lat`." },
-    Parameter {
-        name: "radius_mi",
+query! {
+    pub struct Parameters<'a> {
+        /// Street address on one line: house number, street, and ZIP code or city and state; without them it is refused.
+        address: Option<&'a str> = Kind::Text { min: 3, max: 200 },
+        zip: Option<&'a str> = ZIP,
+        /// City, with `state`. Refused where a list names its cities otherwise: the problem says how.
+        city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
+        /// State, by postal code or name; a whole state as the only place is refused.
+        state: Option<&'a str> = Kind::State,
+        /// Id of the city or county that issued the permit, such as `us-il-chicago`.
+        jurisdiction: Option<&'a str> = Kind::Text { min: 3, max: 60 },
+        /// Latitude of a point, with `lon`.
+        lat: Option<f64> = Kind::Number { min: -90.0, max: 90.0 },
+        /// Longitude of a point, with `lat`.
+        lon: Option<f64> = Kind::Number { min: -180.0, max: 180.0 },
+        /// Straight-line distance from the point, statute miles; 1 when absent. Refused without `lat` and `lon`.
         // No declared default: it holds only beside a point, and clients that send every default would be refused without one.
-        kind: Kind::Number { min: 0.01, max: 25.0, default: None },
-        description: "Straight-line distance from the point, statute miles; 1 when absent. Refused without `lat` and `lon`.",
-    },
-    Parameter { name: "parcel", kind: Kind::Text { min: 1, max: 60 }, description: "Parcel number; punctuation does not matter." },
-    Parameter { name: "permit_number", kind: Kind::Text { min: 1, max: 60 }, description: "Number of the permit." },
-    TYPE,
-    Parameter { name: "work_class", kind: Kind::OneOf(PERMITS, "work_class"), description: "New construction, or work on what exists." },
-    Parameter { name: "property_class", kind: Kind::OneOf(PERMITS, "property_class"), description: "Residential or not." },
-    TAGS,
-    Parameter { name: "status", kind: Kind::SomeOf(PERMITS, "status"), description: "Comma list of statuses." },
-    Parameter {
-        name: "date_field",
-        kind: Kind::Word(&["issued", "applied", "completed", "status"]),
-        description: "Which date `date_from`, `date_to` and the order mean; `issued` when absent.",
-    },
-    Parameter { name: "date_from", kind: Kind::Date, description: "First day, inclusive." },
-    Parameter { name: "date_to", kind: Kind::Date, description: "Last day, inclusive." },
-    Parameter { name: "contractor", kind: Kind::Text { min: 2, max: 120 }, description: "Name of a contractor." },
-    Parameter { name: "contractor_license", kind: Kind::Text { min: 1, max: 40 }, description: "License number of a party, as the permit states it." },
-    Parameter { name: "min_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Least stated value of the work, US dollars." },
-    Parameter { name: "max_value", kind: Kind::Number { min: 0.0, max: 1e12, default: None }, description: "Most, US dollars." },
-    Parameter { name: "q", kind: Kind::Text { min: 2, max: 80 }, description: "Words of the description, all of them." },
-    Parameter {
-        name: "sort",
-        kind: Kind::Word(&["date_desc", "value_desc"]),
-        description: "`date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest value first. Permits without date or value come last.",
-    },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+        radius_mi: Option<f64> = Kind::Number { min: 0.01, max: 25.0 },
+        /// Parcel number; punctuation does not matter.
+        parcel: Option<&'a str> = Kind::Text { min: 1, max: 60 },
+        /// Number of the permit.
+        permit_number: Option<&'a str> = Kind::Text { min: 1, max: 60 },
+        /// Comma list of types.
+        r#type: Vec<&'a str> = Kind::OneOf(PERMITS, "type"),
+        /// New construction, or work on what exists.
+        work_class: Option<&'a str> = Kind::OneOf(PERMITS, "work_class"),
+        /// Residential or not.
+        property_class: Option<&'a str> = Kind::OneOf(PERMITS, "property_class"),
+        /// Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.
+        tags: Vec<&'a str> = Kind::Signed(PERMITS, "tags"),
+        /// Comma list of statuses.
+        status: Vec<&'a str> = Kind::OneOf(PERMITS, "status"),
+        /// Which date `date_from`, `date_to` and the order mean; `issued` when absent.
+        date_field: Option<&'a str> = Kind::Word(&["issued", "applied", "completed", "status"]),
+        /// First day, inclusive.
+        date_from: Option<Date> = Kind::Date,
+        /// Last day, inclusive.
+        date_to: Option<Date> = Kind::Date,
+        /// Name of a contractor.
+        contractor: Option<&'a str> = Kind::Text { min: 2, max: 120 },
+        /// License number of a party, as the permit states it.
+        contractor_license: Option<&'a str> = Kind::Text { min: 1, max: 40 },
+        /// Least stated value of the work, US dollars.
+        min_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
+        /// Most, US dollars.
+        max_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
+        /// Words of the description, all of them.
+        q: Option<&'a str> = Kind::Text { min: 2, max: 80 },
+        /// `date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest value first. Permits without date or value come last.
+        sort: Option<&'a str> = Kind::Word(&["date_desc", "value_desc"]),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 
 /// By date or value, falling.
 #[derive(Serialize, JsonSchema)]
@@ -117,14 +115,15 @@ pub fn published<'a>(call: &'a Call<'_>) -> Result<&'a Permits> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let permits = published(call)?;
-    let paging = ListPaging::of(call)?;
-    let filter = Filter::of(call, permits)?;
-    let (mut rows, mut notices) = rows_at(call, permits).await?;
+    let query = Parameters::of(call)?;
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
+    let filter = Filter::of(&query, permits)?;
+    let (mut rows, mut notices) = rows_at(call, &query, permits).await?;
     notices.extend(filter.add_dates_notice(&rows));
     filter.add_gaps_notices(&rows, &mut notices);
     rows.retain(|row| filter.takes(*row));
-    filter.sort(&mut rows, call.query.get("sort") == Some("value_desc"));
-    let (found, page) = match call.query.get("q") {
+    filter.sort(&mut rows, query.sort == Some("value_desc"));
+    let (found, page) = match query.q {
         Some(words) => {
             let (found, page) = with_words(call, permits, &paging, &rows, words).await?;
             (found, Page { is_cut: filter.is_cut(), ..page })
@@ -135,16 +134,16 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     json.value(&FoundPermits(found.iter().zip(&parties).map(|(permit, parties)| record::Permit::of(call, permit, parties)).collect()));
     let mut meta = Meta::of(&[PERMITS, CONTACTS, LINKS], format!("{} permits of {} jurisdictions", permits.rows.len(), permits.lists.len()));
     if let Some(coverage) = &mut meta.coverage {
-        coverage.jurisdictions_searched = searched(call, permits).into_iter().map(str::to_owned).collect();
+        coverage.jurisdictions_searched = searched(call, &query, permits).into_iter().map(str::to_owned).collect();
     }
     meta.page = Some(page);
     meta.notices = notices;
-    if let Some(quarantined) = call.query.get("permit_number").map(|number| permits.quarantined_with_number(number)).filter(|ids| !ids.is_empty()) {
+    if let Some(quarantined) = query.permit_number.map(|number| permits.quarantined_with_number(number)).filter(|ids| !ids.is_empty()) {
         let message =
             format!("Rows of {} contradict each other and were set aside: the permit is not among these. Ask the city.", quarantined.join(", ").to_lowercase());
         meta.notice("RECORD_SET_ASIDE", message);
     }
-    if call.query.get("tags").is_some() {
+    if !query.tags.is_empty() {
         meta.notice("TAGS_ARE_DERIVED", "Tags are made from words of the description; a permit without a description has none.");
     }
     Ok(meta)

@@ -13,7 +13,7 @@ use crate::http::scope;
 use crate::json::Json;
 use crate::release::quarantined::QUARANTINE;
 use pubdata_core::ids::RecordId;
-use pubdata_store::receipts::{Log, issue};
+use pubdata_store::receipts::{Log, Receipt, issue};
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -23,7 +23,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     access: Access::Key,
     parameters: &[RELEASE, AS_OF],
     body: None,
-    data: Data::Written("Receipt"),
+    data: Data::of::<Receipt>(),
     // The log grows beneath it.
     validity: Validity::Moment,
     handler: Handler::Files(|call, json| receipt(call, json).boxed()),

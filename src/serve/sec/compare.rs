@@ -1,21 +1,22 @@
 //! Answers `GET financials/compare`: one metric of several registrants, lined up by their own fiscal periods.
 
 use super::periods::fiscal_years;
-use super::periods::known_at;
 use super::tables::REGISTRANTS;
 use super::units::{AskedMetric, unit_of};
+use crate::days::since_epoch;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
 use futures_util::FutureExt;
 use futures_util::future::try_join_all;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, format, query};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
@@ -39,7 +40,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "compareCompanies",
     summary: "One metric of several companies",
     access: Access::Scope(Scope::Sec),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<FinancialComparison<'static>>(),
     validity: Validity::Release,
@@ -51,32 +52,28 @@ const COMPANIES: std::ops::RangeInclusive<usize> = 2..=20;
 /// Reason of a period that a registrant with other periods has not reported.
 const NO_PERIOD: &str = "period_not_reported";
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "metric", kind: Kind::OneOf(VALUES, "metric"), description: "The metric to compare." },
-    Parameter {
-        name: "ciks",
-        kind: Kind::Forms { item: CIK, min: 2, max: Some(20) },
-        description: "Comma list of 2 to 20 CIKs, with or without leading zeros.",
-    },
-    Parameter { name: "tickers", kind: Kind::Forms { item: TICKER, min: 2, max: Some(20) }, description: "Comma list of 2 to 20 tickers." },
-    PERIOD,
-    SPAN,
-    FISCAL_YEAR,
-    FISCAL_YEAR_FROM,
-    FISCAL_YEAR_TO,
-    KNOWN_AT,
-    format("periods/values"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// The metric to compare.
+        metric: &'a str = Kind::OneOf(VALUES, "metric").required("give the `metric` to compare"),
+        /// Comma list of 2 to 20 CIKs, with or without leading zeros.
+        ciks: Vec<&'a str> = Kind::Form(CIK).items(2, 20),
+        /// Comma list of 2 to 20 tickers.
+        tickers: Vec<&'a str> = Kind::Form(TICKER).items(2, 20),
+        period: Option<&'a str> = PERIOD, span: Option<&'a str> = SPAN,
+        fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
+        known_at: Option<Date> = KNOWN_AT,
+        ..format("periods/values"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct FinancialComparison<'a> {
     #[serde(flatten)]
     asked: AskedMetric<'a>,
     /// Day from the request: only reports filed by then count. Null if the request has none.
-    known_at: Option<&'a str>,
+    #[schemars(with = "Option<&str>")]
+    known_at: Option<Date>,
     /// The compared companies, in the order of the request.
     companies: Vec<ComparedCompany<'a>>,
     /// By fiscal year and period.
@@ -127,13 +124,14 @@ struct Side<'a> {
 type Period = (i32, String);
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let metric = call.query.get("metric").ok_or_else(|| missing("metric", "give the `metric` to compare"))?;
-    let (from, to) = fiscal_years(call)?;
-    let period = call.query.get("period").unwrap_or(ANNUAL);
+    let query = Parameters::of(call)?;
+    let metric = query.metric;
+    let (from, to) = fiscal_years(query.fiscal_year, (query.fiscal_year_from, query.fiscal_year_to))?;
+    let period = query.period.unwrap_or(ANNUAL);
     // All are read, so that a figure of the other span is not taken for a missing one.
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call), span: None };
-    let span = Span::of(call)?;
-    let companies = companies(call).await?;
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: query.known_at.map(since_epoch), span: None };
+    let span = Span::of(query.span, period)?;
+    let companies = companies(call, &query).await?;
     let sides = try_join_all(companies.into_iter().map(|company| Side::read(call, company, metric, wanted))).await?;
     let mut periods: Vec<&Period> = sides.iter().flat_map(|side| side.by_period.keys()).collect();
     periods.sort();
@@ -160,8 +158,8 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         shown.push(ComparedPeriod { fiscal_year, fiscal_period, values });
     }
     json.value(&FinancialComparison {
-        asked: AskedMetric::of(call, metric, period),
-        known_at: call.query.get("known_at"),
+        asked: AskedMetric::of(call, metric, period, query.span),
+        known_at: query.known_at,
         companies: sides.iter().map(Side::shown).collect(),
         periods: shown,
     });
@@ -177,14 +175,13 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// The registrants that a request names, in its order.
-async fn companies<'a>(call: &'a Call<'_>) -> Result<Vec<Company<'a>>> {
-    let ciks = match (call.query.get("ciks"), call.query.get("tickers")) {
-        (Some(list), None) => list.split(',').map(|text| cik_of(text, "ciks")).collect::<Result<Vec<Cik>>>()?,
-        (None, Some(list)) => of_tickers(call, list)?,
-        (None, None) => return Err(missing("ciks", "give `ciks` or `tickers`")),
-        (Some(_), Some(_)) => return Err(Problem::of_field(Code::InvalidParameter, "tickers", "give `ciks` or `tickers`, not both")),
+async fn companies<'a>(call: &'a Call<'_>, query: &Parameters<'_>) -> Result<Vec<Company<'a>>> {
+    let (field, ciks) = match (query.ciks.as_slice(), query.tickers.as_slice()) {
+        ([], []) => return Err(Problem::of_field(Code::MissingParameter, "ciks", "give `ciks` or `tickers`")),
+        (texts, []) => ("ciks", texts.iter().map(|text| cik_of(text, "ciks")).collect::<Result<Vec<Cik>>>()?),
+        ([], tickers) => ("tickers", of_tickers(call, tickers)?),
+        _ => return Err(Problem::of_field(Code::InvalidParameter, "tickers", "give `ciks` or `tickers`, not both")),
     };
-    let field = if call.query.get("ciks").is_some() { "ciks" } else { "tickers" };
     if let Some(twice) = ciks.iter().enumerate().find(|(index, cik)| ciks[..*index].contains(cik)).map(|(_, cik)| cik) {
         return Err(Problem::of_field(Code::InvalidParameter, field, format!("{twice} is listed twice")));
     }
@@ -198,10 +195,10 @@ async fn companies<'a>(call: &'a Call<'_>) -> Result<Vec<Company<'a>>> {
     try_join_all(ciks.into_iter().map(|cik| Company::find(call, cik, field))).await
 }
 
-fn of_tickers(call: &Call<'_>, list: &str) -> Result<Vec<Cik>> {
+fn of_tickers(call: &Call<'_>, tickers: &[&str]) -> Result<Vec<Cik>> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
     let mut ciks = Vec::new();
-    for ticker in list.split(',') {
+    for ticker in tickers {
         let before = ciks.len();
         ciks.extend(registrants.with_ticker(ticker).map(|row| registrants.cik(row)));
         if ciks.len() == before {
@@ -273,8 +270,4 @@ fn line_up<'a>(sides: &'a [Side<'_>], period: &Period, span: Option<Span>) -> Ve
     let is_ytd = !all_have(Span::Quarter) && all_have(Span::YearToDate);
     let (first, other) = if is_ytd { (Span::YearToDate, Span::Quarter) } else { (Span::Quarter, Span::YearToDate) };
     sides.iter().map(|side| side.figure(period, first).or_else(|| side.figure(period, other))).collect()
-}
-
-fn missing(field: &str, message: &str) -> Problem {
-    Problem::of_field(Code::MissingParameter, field, message)
 }

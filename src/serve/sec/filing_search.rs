@@ -2,6 +2,7 @@
 
 use super::names::has_all_words;
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,13 +10,13 @@ use super::company::{CIK, TICKER, cik_of};
 use super::filing_query::{FILED_FROM, FILED_TO, FORM, Filter, PERIOD_FROM, PERIOD_TO};
 use super::filing_record::Filing;
 use super::filings::{describe, of_all, of_registrants};
-use super::lookup::{check_name, with_tickers};
+use super::lookup::{check_alternatives, check_name, with_tickers};
 use super::registrants::Registrants;
 use super::tables::{REGISTRANTS, SecTables};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, TextForm, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, TextForm, format, query};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
 use pubdata_core::ids::Cik;
@@ -24,38 +25,32 @@ use pubdata_store::Scope;
 /// The most registrants whose filings one search joins.
 const MAX_REGISTRANTS: usize = 20;
 
-/// The parameters of the search over all registrants.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "ticker", kind: Kind::Forms { item: TICKER, min: 1, max: Some(20) }, description: "Comma list of today's tickers, exact." },
-    Parameter { name: "cik", kind: Kind::Form(CIK), description: "CIK, with or without leading zeros. Cannot be combined with `ticker`." },
-    Parameter {
-        name: "company",
-        kind: Kind::Line { max: 120 },
-        description: "Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with `ticker` or `cik`.",
-    },
-    FORM,
-    Parameter { name: "form_type", kind: FORM.kind, description: "The same as `form`; cannot be combined with it." },
-    Parameter { name: "include_amendments", kind: Kind::Flag, description: "`true`: each form of `form` also stands for its amendments (`/A`)." },
-    FILED_FROM,
-    FILED_TO,
-    PERIOD_FROM,
-    PERIOD_TO,
-    Parameter {
-        name: "items",
-        kind: Kind::Forms { item: TextForm { pattern: "^[0-9]{1,2}(\\.[0-9]{2})?$", description: "an item number such as `2.02`" }, min: 1, max: None },
-        description: "Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.",
-    },
-    Parameter {
-        name: "accession_number",
-        kind: Kind::Form(TextForm { pattern: "^[0-9]{10}-[0-9]{2}-[0-9]{6}$", description: "an accession number such as `0000320193-24-000123`" }),
-        description: "Only this filing; needs `ticker`, `cik` or `company`.",
-    },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Comma list of today's tickers, exact.
+        ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
+        /// CIK, with or without leading zeros. Cannot be combined with `ticker`.
+        cik: Option<&'a str> = Kind::Form(CIK),
+        /// Name or part of it: filings of the 20 registrants that fit best. Cannot be combined with `ticker` or `cik`.
+        company: Option<&'a str> = Kind::Line { max: 120 },
+        form: Vec<&'a str> = FORM,
+        /// The same as `form`; cannot be combined with it.
+        form_type: Vec<&'a str> = FORM,
+        /// `true`: each form of `form` also stands for its amendments (`/A`).
+        include_amendments: Option<bool> = Kind::Flag,
+        filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
+        period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
+        /// Comma list of item numbers of current reports, such as `2.02`; needs `ticker`, `cik` or `company`.
+        items: Vec<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{1,2}(\\.[0-9]{2})?$", description: "an item number such as `2.02`" }),
+        /// Only this filing; needs `ticker`, `cik` or `company`.
+        accession_number: Option<&'a str> = Kind::Form(TextForm {
+            pattern: "^[0-9]{10}-[0-9]{2}-[0-9]{6}$",
+            description: "an accession number such as `0000320193-24-000123`",
+        }),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -63,7 +58,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "searchFilings",
     summary: "Filings by company, form and date",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Filings<'static>>(),
     validity: Validity::Release,
@@ -76,9 +71,10 @@ struct Filings<'a>(Vec<Filing<'a>>);
 
 async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
-    let filter = Filter::read(call)?;
+    let query = Parameters::of(call)?;
+    let filter = query.filter()?;
     let mut notes = Meta::default();
-    let (page, found) = match registrants_of(call, registrants, &mut notes)? {
+    let (page, found) = match registrants_of(&query, registrants, &mut notes)? {
         Some(ciks) => of_registrants(call, &ciks, &filter, &mut notes).await?,
         None => of_all(call, &filter, &mut notes).await?,
     };
@@ -88,32 +84,45 @@ async fn answer_search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     Ok(meta)
 }
 
-/// The registrants that a search names; none when it names none.
-fn registrants_of(call: &Call<'_>, registrants: &Registrants, notes: &mut Meta) -> Result<Option<Vec<Cik>>> {
-    let given: Vec<(&str, &str)> = ["ticker", "cik", "company"].iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
-    let (name, text) = match given.as_slice() {
-        [] => return Ok(None),
-        [one] => *one,
-        [_, second, ..] => return Err(Problem::of_field(Code::InvalidParameter, second.0, "give only one of `ticker`, `cik` and `company`")),
-    };
-    let ciks = match name {
-        "ticker" => with_tickers(registrants, text, notes)?.into_iter().flatten().map(|row| registrants.cik(row)).collect(),
-        "cik" => vec![cik_of(text, "cik")?],
-        _ => {
-            check_name("company", text)?;
-            let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
-            // Filings of one whose name is only like the one asked for would stand among those of the one who is meant.
-            found.retain(|found| found.matched.is_whole() || registrants.name_found(found).is_some_and(|name| has_all_words(text, name)));
-            if found.is_empty() {
-                notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds names that are like it");
-            } else if is_cut || found.len() > MAX_REGISTRANTS {
-                notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
-            }
-            found.iter().take(MAX_REGISTRANTS).map(|found| registrants.cik(found.row as usize)).collect()
+impl Parameters<'_> {
+    /// What the query says of filings.
+    fn filter(&self) -> Result<Filter<'_>> {
+        if !self.form.is_empty() && !self.form_type.is_empty() {
+            return Err(Problem::of_field(Code::InvalidParameter, "form_type", "give `form` or `form_type`, not both"));
         }
-    };
-    if name == "cik" && ciks.iter().any(|cik| registrants.find(*cik).is_none()) {
-        notes.notice("CIK_UNKNOWN", "no registrant with this CIK is published");
+        let mut forms: Vec<String> = self.form.iter().chain(&self.form_type).map(|form| form.trim().to_ascii_uppercase()).collect();
+        if self.include_amendments == Some(true) {
+            let amendments: Vec<String> = forms.iter().filter(|form| !form.ends_with("/A")).map(|form| format!("{form}/A")).collect();
+            forms.extend(amendments);
+        }
+        let (filed, period) = Filter::days((self.filed_from, self.filed_to), (self.period_from, self.period_to))?;
+        Ok(Filter { forms, filed, period, items: &self.items, accession_number: self.accession_number, limit: self.limit, cursor: self.cursor })
     }
-    Ok(Some(ciks))
+}
+
+/// The registrants that a search names; none when it names none.
+fn registrants_of(query: &Parameters<'_>, registrants: &Registrants, notes: &mut Meta) -> Result<Option<Vec<Cik>>> {
+    let given = [("ticker", !query.ticker.is_empty()), ("cik", query.cik.is_some()), ("company", query.company.is_some())];
+    check_alternatives(&given, "give only one of `ticker`, `cik` and `company`")?;
+    if !query.ticker.is_empty() {
+        return Ok(Some(with_tickers(registrants, &query.ticker, notes).into_iter().flatten().map(|row| registrants.cik(row)).collect()));
+    }
+    if let Some(text) = query.cik {
+        let cik = cik_of(text, "cik")?;
+        if registrants.find(cik).is_none() {
+            notes.notice("CIK_UNKNOWN", "no registrant with this CIK is published");
+        }
+        return Ok(Some(vec![cik]));
+    }
+    let Some(text) = query.company else { return Ok(None) };
+    check_name("company", text)?;
+    let (mut found, is_cut) = registrants.search(text, MAX_REGISTRANTS);
+    // Filings of one whose name is only like the one asked for would stand among those of the one who is meant.
+    found.retain(|found| found.matched.is_whole() || registrants.name_found(found).is_some_and(|name| has_all_words(text, name)));
+    if found.is_empty() {
+        notes.notice("COMPANY_UNKNOWN", "no registrant has a name with all these words; /v1/sec/companies/search also finds names that are like it");
+    } else if is_cut || found.len() > MAX_REGISTRANTS {
+        notes.notice("COMPANIES_CUT", format!("more registrants fit the name; these are filings of the {MAX_REGISTRANTS} that fit best"));
+    }
+    Ok(Some(found.iter().take(MAX_REGISTRANTS).map(|found| registrants.cik(found.row as usize)).collect()))
 }

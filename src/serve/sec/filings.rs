@@ -56,7 +56,7 @@ pub async fn of_registrants(call: &Call<'_>, ciks: &[Cik], filter: &Filter<'_>, 
         }
     }
     let total = found.len();
-    let paging = Paging::of(call)?;
+    let paging = Paging::of(call, filter.limit, filter.cursor)?;
     let limit = paging.limit;
     let read = |key: &str| key.split_once(':').and_then(|(day, number)| Some((day.parse::<i32>().ok()?, number.to_owned())));
     let after = paging.after.as_deref().map(|key| read(key).ok_or_else(cursor::not_a_cursor)).transpose()?;
@@ -87,7 +87,7 @@ pub async fn of_all(call: &Call<'_>, filter: &Filter<'_>, notes: &mut Meta) -> R
     if sec.filings.is_empty() {
         return Err(not_published(FILINGS));
     }
-    let paging = ListPaging::of(call)?;
+    let paging = ListPaging::of(call, filter.limit, filter.cursor)?;
     let (limit, after) = (paging.limit(), paging.first);
     let dates = sec.filing_dates.get(call.reader(), sec.filings.parts()).await?;
     for form in filter.forms.iter().filter(|form| !dates.has_form(form)) {

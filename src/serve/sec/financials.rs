@@ -4,21 +4,22 @@ use super::periods::add_as_filed_notice;
 use super::periods::add_fiscal_periods_notice;
 use super::periods::add_stated_periods_notice;
 use super::periods::fiscal_years;
-use super::periods::known_at;
 use super::succession::Successions;
 use super::tables::REGISTRANTS;
 use super::units::unit_of;
+use crate::days::since_epoch;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, allowed, format};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, allowed, format, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
@@ -38,7 +39,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCompanyFinancials",
     summary: "Metrics of a company by fiscal period, as filed",
     access: Access::Scope(Scope::Sec),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Financials<'static>>(),
     validity: Validity::Release,
@@ -50,20 +51,18 @@ const NO_FACTS: &str = "no_xbrl_facts";
 /// Outcome of a registrant whose figures are published.
 const PUBLISHED: &str = "published";
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "metric", kind: Kind::SomeOf(VALUES, "metric"), description: "Comma list of metrics; all eight when absent." },
-    PERIOD,
-    SPAN,
-    FISCAL_YEAR,
-    FISCAL_YEAR_FROM,
-    FISCAL_YEAR_TO,
-    KNOWN_AT,
-    Parameter { name: "include", kind: Kind::Word(&["history"]), description: "`history`: each value also carries every report of it, first to last." },
-    format("series/values"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Comma list of metrics; all eight when absent.
+        metric: Vec<&'a str> = Kind::OneOf(VALUES, "metric"),
+        period: Option<&'a str> = PERIOD, span: Option<&'a str> = SPAN,
+        fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
+        known_at: Option<Date> = KNOWN_AT,
+        /// `history`: each value also carries every report of it, first to last.
+        include: Option<&'a str> = Kind::Word(&["history"]),
+        ..format("series/values"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct Financials<'a> {
@@ -80,7 +79,8 @@ struct Financials<'a> {
     #[schemars(extend("enum" = ["quarter", "ytd", null]))]
     span: Option<&'a str>,
     /// Day from the request: only reports filed by then count. Null if the request has none.
-    known_at: Option<&'a str>,
+    #[schemars(with = "Option<&str>")]
+    known_at: Option<Date>,
     /// One series for each requested metric.
     series: Vec<FinancialSeries<'a>>,
 }
@@ -104,11 +104,11 @@ struct FinancialSeries<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let (from, to) = fiscal_years(call)?;
-    let known = allowed(call.contracts(), VALUES, "metric");
-    let metrics: Vec<&str> = call.query.get("metric").map_or(known, |list| list.split(',').collect());
-    let period = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at(call), span: Span::of(call)? };
+    let Parameters { metric, period, span, fiscal_year, fiscal_year_from, fiscal_year_to, known_at, include } = Parameters::of(call)?;
+    let (from, to) = fiscal_years(fiscal_year, (fiscal_year_from, fiscal_year_to))?;
+    let metrics = if metric.is_empty() { allowed(call.contracts(), VALUES, "metric") } else { metric };
+    let period = period.unwrap_or(ANNUAL);
+    let wanted = Wanted { period, fiscal_year_from: from, fiscal_year_to: to, known_at: known_at.map(since_epoch), span: Span::of(span, period)? };
     let bucket = SecTables::of(call.release).values.about(call.reader(), company.cik).await?;
     let found = read(call, bucket.as_ref(), company.cik, &metrics, wanted);
     let years =
@@ -119,9 +119,9 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         period_type: period,
         fiscal_year_from: from.or_else(|| years().min()),
         fiscal_year_to: to.or_else(|| years().max()),
-        span: call.query.get("span"),
-        known_at: call.query.get("known_at"),
-        series: metrics.iter().zip(&found).map(|(metric, series)| shown(call, metric, series, source.as_ref())).collect(),
+        span,
+        known_at,
+        series: metrics.iter().zip(&found).map(|(metric, series)| shown(call, metric, series, source.as_ref(), include == Some("history"))).collect(),
     });
     let mut meta = describe(call, period);
     let stated = bucket.iter().flat_map(|bucket| found.iter().flat_map(|series| &series.figures).map(|figure| figure.stated_periods(&bucket.table)));
@@ -162,8 +162,7 @@ pub fn read(call: &Call<'_>, bucket: Option<&Bucket<'_, Owned<ValueTable>>>, cik
     found
 }
 
-fn shown<'a>(call: &'a Call<'_>, metric: &'a str, series: &'a Series, source: Option<&Source<'a>>) -> FinancialSeries<'a> {
-    let has_history = call.query.get("include") == Some("history");
+fn shown<'a>(call: &'a Call<'_>, metric: &'a str, series: &'a Series, source: Option<&Source<'a>>, has_history: bool) -> FinancialSeries<'a> {
     FinancialSeries {
         metric,
         unit: unit_of(call.contracts(), metric),

@@ -10,7 +10,7 @@ use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, Parameter, RELEASE, allowed, format};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, allowed, format, query};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
 use crate::release::provenance::Provenance;
@@ -30,24 +30,21 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getFinancialFrame",
     summary: "One metric of all companies for a fiscal year",
     access: Access::Scope(Scope::Sec),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<FinancialFrame<'static>>(),
     validity: Validity::Release,
     handler: Handler::Files(|call, json| frame(call, json).boxed()),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "fiscal_year", kind: YEAR, description: "The companies' own fiscal year." },
-    PERIOD,
-    SPAN,
-    LIMIT,
-    CURSOR,
-    format("values"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// The companies' own fiscal year.
+        fiscal_year: i32 = YEAR.required("`fiscal_year` is needed"),
+        period: Option<&'a str> = PERIOD, span: Option<&'a str> = SPAN, limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("values"), ..RELEASE, ..AS_OF,
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct FinancialFrame<'a> {
@@ -92,21 +89,20 @@ async fn frame(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         let shown: String = metric.chars().take(64).collect();
         return Err(Problem::of_field(Code::InvalidParameter, "metric", format!("`{shown}` is no metric; {}", nearest::hint(&shown, &known))));
     }
-    let fiscal_year: i32 =
-        call.query.parsed("fiscal_year").ok_or_else(|| Problem::of_field(Code::MissingParameter, "fiscal_year", "`fiscal_year` is needed"))?;
+    let Parameters { fiscal_year, period, span, limit, cursor } = Parameters::of(call)?;
     if sec.values.is_empty() {
         return Err(not_published(VALUES));
     }
-    let period = call.query.get("period").unwrap_or(ANNUAL);
-    let paging = ListPaging::of(call)?;
+    let period = period.unwrap_or(ANNUAL);
+    let paging = ListPaging::of(call, limit, cursor)?;
     let frame = sec.frames.get(call.reader(), &sec.values, metric, period).await.map_err(|error| Problem::internal(&error))?;
-    let span = Span::of(call)?;
+    let wanted = Span::of(span, period)?;
     let mut found = frame.of_year(fiscal_year);
-    found.retain(|value| span.is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start)));
+    found.retain(|value| wanted.is_none_or(|span| span.matches(value.is_ytd, value.fiscal_period, value.period_start)));
     let page = paging.slice(&found);
     let record_ids: Vec<String> = page.iter().map(|value| record_id(metric, value)).collect();
     json.value(&FinancialFrame {
-        asked: AskedMetric::of(call, metric, period),
+        asked: AskedMetric::of(call, metric, period, span),
         fiscal_year,
         values: page.iter().zip(&record_ids).map(|(value, record_id)| shown(sec, frame.scale, value, record_id)).collect(),
     });

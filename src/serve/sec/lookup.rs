@@ -4,18 +4,8 @@ use super::registrants::Registrants;
 use crate::http::meta::Meta;
 use crate::http::problem::{Code, Problem, Result};
 
-/// The most tickers of one request.
-const MAX_TICKERS: usize = 20;
-
-/// The rows of each ticker of a comma list, in its order. Notes that tickers are of today, and which are unknown.
-///
-/// # Errors
-/// `invalid_parameter`, when the list is too long, or an item is empty.
-pub fn with_tickers(registrants: &Registrants, list: &str, meta: &mut Meta) -> Result<Vec<Vec<usize>>> {
-    let tickers: Vec<&str> = list.split(',').collect();
-    if tickers.len() > MAX_TICKERS || tickers.iter().any(|ticker| ticker.trim().is_empty()) {
-        return Err(Problem::of_field(Code::InvalidParameter, "ticker", format!("`ticker`: expected 1 to {MAX_TICKERS} tickers with commas between them")));
-    }
+/// The rows of each ticker of a list, in its order. Notes that tickers are of today, and which are unknown.
+pub fn with_tickers(registrants: &Registrants, tickers: &[&str], meta: &mut Meta) -> Vec<Vec<usize>> {
     let mut found: Vec<Vec<usize>> = Vec::new();
     let mut unknown = Vec::new();
     for ticker in tickers {
@@ -32,7 +22,18 @@ pub fn with_tickers(registrants: &Registrants, list: &str, meta: &mut Meta) -> R
     if !unknown.is_empty() {
         meta.notice("TICKER_UNKNOWN", format!("no registrant has the ticker {} today; delisted companies are found by name", unknown.join(", ")));
     }
-    Ok(found)
+    found
+}
+
+/// Checks that at most one of the parameters that exclude each other is given.
+///
+/// # Errors
+/// `invalid_parameter`, naming the second.
+pub fn check_alternatives(parameters: &[(&'static str, bool)], message: &'static str) -> Result<()> {
+    match parameters.iter().filter(|(_, is_given)| *is_given).nth(1) {
+        Some((second, _)) => Err(Problem::of_field(Code::InvalidParameter, second, message)),
+        None => Ok(()),
+    }
 }
 
 /// Checks a name that is looked for.

@@ -11,18 +11,18 @@ use super::registrants::Registrants;
 pub struct Party<'a> {
     /// Ten digits, with leading zeros.
     #[schemars(extend("$field" = "sec.registrant/cik"))]
-    cik: String,
+    pub cik: String,
     /// Conformed name of the registrant; null if it is not published.
     pub name: Option<&'a str>,
     /// Not published by the source.
     #[schemars(with = "()")]
     pub role: Option<&'a str>,
     /// The registrant's first current ticker symbol; null if it has none.
-    ticker: Option<&'a str>,
+    pub ticker: Option<&'a str>,
     /// Standard Industrial Classification code of the registrant, four digits; null if the SEC assigns none.
     pub sic: Option<&'a str>,
     /// The SEC's code of the state or country of the registrant's business address; null if it is not published.
-    state: Option<&'a str>,
+    pub state: Option<&'a str>,
 }
 
 impl<'a> Party<'a> {

@@ -1,7 +1,6 @@
 //! Which periods a question is about: annual or quarterly, which fiscal years, as known on which day.
 
 use crate::days;
-use crate::http::endpoint::Call;
 use crate::http::meta::Meta;
 use crate::http::parameters::{Kind, Parameter};
 use crate::http::problem::{Code, Problem, Result};
@@ -9,36 +8,24 @@ use crate::http::problem::{Code, Problem, Result};
 pub const ANNUAL: &str = "annual";
 pub const QUARTERLY: &str = "quarterly";
 
-pub const PERIOD: Parameter = Parameter {
-    name: "period",
-    kind: Kind::Word(&[ANNUAL, QUARTERLY]),
-    description: "`annual` (default): from annual reports; `quarterly`: from quarterly reports, which exist for the first three quarters.",
-};
-pub const FISCAL_YEAR_FROM: Parameter = Parameter { name: "fiscal_year_from", kind: YEAR, description: "First fiscal year, inclusive." };
-pub const FISCAL_YEAR_TO: Parameter = Parameter { name: "fiscal_year_to", kind: YEAR, description: "Last fiscal year, inclusive." };
+pub const PERIOD: Parameter = Kind::Word(&[ANNUAL, QUARTERLY])
+    .described("`annual` (default): from annual reports; `quarterly`: from quarterly reports, which exist for the first three quarters.");
+pub const FISCAL_YEAR_FROM: Parameter = YEAR.described("First fiscal year, inclusive.");
+pub const FISCAL_YEAR_TO: Parameter = YEAR.described("Last fiscal year, inclusive.");
 /// Both years in one, where a request is about one fiscal year.
-pub const FISCAL_YEAR: Parameter = Parameter {
-    name: "fiscal_year",
-    kind: YEAR,
-    description: "One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year, and cannot be combined with them.",
-};
-pub const YEAR: Kind = Kind::Integer { min: 1900, max: 2200, default: None };
-pub const KNOWN_AT: Parameter = Parameter {
-    name: "known_at",
-    kind: Kind::Date,
-    description: "Answer with what had been filed by the end of this day: values, restatements and first reports as they were then known.",
-};
+pub const FISCAL_YEAR: Parameter =
+    YEAR.described("One fiscal year: the same as `fiscal_year_from` and `fiscal_year_to` with this year, and cannot be combined with them.");
+pub const YEAR: Kind = Kind::Integer { min: 1900, max: 2200 };
+pub const KNOWN_AT: Parameter =
+    Kind::Date.described("Answer with what had been filed by the end of this day: values, restatements and first reports as they were then known.");
 
 const QUARTER: &str = "quarter";
 const YTD: &str = "ytd";
 /// Fiscal period of which the quarter and the year to date are one.
 const FIRST_QUARTER: &str = "Q1";
 
-pub const SPAN: Parameter = Parameter {
-    name: "span",
-    kind: Kind::Word(&[QUARTER, YTD]),
-    description: "With `period=quarterly`: `quarter` selects figures of the quarter alone, `ytd` those that run from the fiscal year's first day (a first quarter is both); both kinds when absent. Balances and share counts have no span and are always included.",
-};
+pub const SPAN: Parameter =
+    Kind::Word(&[QUARTER, YTD]).described("With `period=quarterly`: `quarter` selects figures of the quarter alone, `ytd` those that run from the fiscal year's first day (a first quarter is both); both kinds when absent. Balances and share counts have no span and are always included.");
 
 /// How much of a fiscal year a quarterly figure counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +39,9 @@ impl Span {
     ///
     /// # Errors
     /// `invalid_parameter`, when the periods are annual.
-    pub fn of(call: &Call<'_>) -> Result<Option<Self>> {
-        let Some(text) = call.query.get("span") else { return Ok(None) };
-        if call.query.get("period") != Some(QUARTERLY) {
+    pub fn of(span: Option<&str>, period: &str) -> Result<Option<Self>> {
+        let Some(text) = span else { return Ok(None) };
+        if period != QUARTERLY {
             return Err(Problem::of_field(Code::InvalidParameter, "span", "`span` needs `period=quarterly`"));
         }
         Ok(Some(if text == YTD { Self::YearToDate } else { Self::Quarter }))
@@ -78,18 +65,12 @@ pub struct StatedPeriod {
     pub accession_number: String,
 }
 
-/// The day as of which a question is asked, in days since 1970-01-01; none when it is asked as of now.
-pub fn known_at(call: &Call<'_>) -> Option<i32> {
-    call.query.parsed("known_at").map(days::since_epoch)
-}
-
-/// The fiscal years asked for, both inclusive.
+/// The fiscal years asked for, both inclusive: one, or those of a range.
 ///
 /// # Errors
 /// `invalid_parameter`, when they are the wrong way round, or given twice.
-pub fn fiscal_years(call: &Call<'_>) -> Result<(Option<i32>, Option<i32>)> {
-    let (from, to): (Option<i32>, Option<i32>) = (call.query.parsed("fiscal_year_from"), call.query.parsed("fiscal_year_to"));
-    if let Some(year) = call.query.parsed("fiscal_year") {
+pub fn fiscal_years(one: Option<i32>, (from, to): (Option<i32>, Option<i32>)) -> Result<(Option<i32>, Option<i32>)> {
+    if let Some(year) = one {
         if from.or(to).is_some() {
             let message = "give `fiscal_year`, or `fiscal_year_from` and `fiscal_year_to`, not both";
             return Err(Problem::of_field(Code::InvalidParameter, "fiscal_year", message));

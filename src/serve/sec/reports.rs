@@ -1,6 +1,7 @@
 //! Answers `GET companies/{cik}/filings`: the periodic reports of one registrant.
 
 use futures_util::FutureExt;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,27 +13,24 @@ use super::tables::FILINGS;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format, noted};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, noted, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
 
-/// Forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
-const PERIODIC: Kind = Kind::SomeNoted(FILINGS, "form", "periodic");
+/// The note of the forms of periodic reports: annual and quarterly, for a changed fiscal year, and their amendments.
+const PERIODIC: &str = "periodic";
 
-/// The parameters of one registrant's reports.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "form", kind: PERIODIC, description: "Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`." },
-    FILED_FROM,
-    FILED_TO,
-    PERIOD_FROM,
-    PERIOD_TO,
-    LIMIT,
-    CURSOR,
-    format("filings"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Comma list of form types; all periodic reports when absent. `10-K` does not include `10-K/A`.
+        form: Vec<&'a str> = Kind::OneNoted(FILINGS, "form", PERIODIC),
+        filed_from: Option<Date> = FILED_FROM, filed_to: Option<Date> = FILED_TO,
+        period_from: Option<Date> = PERIOD_FROM, period_to: Option<Date> = PERIOD_TO,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format("filings"), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -40,7 +38,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getCompanyFilings",
     summary: "Annual and quarterly reports of a company",
     access: Access::Scope(Scope::Sec),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Reports<'static>>(),
     validity: Validity::Release,
@@ -57,10 +55,11 @@ struct Reports<'a> {
 
 async fn answer_company(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let mut filter = Filter::read(call)?;
-    if filter.forms.is_empty() {
-        filter.forms = noted(call.contracts(), FILINGS, "form", "periodic").into_iter().map(str::to_owned).collect();
-    }
+    let Parameters { form, filed_from, filed_to, period_from, period_to, limit, cursor } = Parameters::of(call)?;
+    let (filed, period) = Filter::days((filed_from, filed_to), (period_from, period_to))?;
+    let forms = if form.is_empty() { noted(call.contracts(), FILINGS, "form", PERIODIC) } else { form };
+    let forms = forms.into_iter().map(str::to_owned).collect();
+    let filter = Filter { forms, filed, period, items: &[], accession_number: None, limit, cursor };
     let (page, found) = of_registrants(call, &[company.cik], &filter, &mut Meta::default()).await?;
     json.value(&Reports { company: company.shown(), filings: found.iter().filter_map(|rows| PeriodicReport::of(call, rows)).collect() });
     let mut meta = describe(call, page);

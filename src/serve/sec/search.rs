@@ -1,7 +1,6 @@
 //! Answers `GET companies/search`: registrants by name, ticker or CIK.
 
-use super::lookup::check_name;
-use super::lookup::with_tickers;
+use super::lookup::{check_alternatives, check_name, with_tickers};
 use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +9,7 @@ use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::{ListPaging, MAX_COUNTED};
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
@@ -28,7 +27,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "searchCompanies",
     summary: "Companies by name, ticker or CIK",
     access: Access::Scope(Scope::Sec),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Companies<'static>>(),
     validity: Validity::Release,
@@ -38,22 +37,20 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// How far down a search can be paged: beyond it a better name helps more than another page.
 const MAX_FOUND: usize = 1_000;
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "name", kind: NAME, description: "Name or part of it; the last word may be unfinished. A whole ticker is found too." },
-    Parameter { name: "q", kind: NAME, description: "The same as `name`; cannot be combined with it." },
-    Parameter {
-        name: "ticker",
-        kind: Kind::Forms { item: TICKER, min: 1, max: Some(20) },
-        description: "Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with `name`.",
-    },
-    Parameter { name: "cik", kind: Kind::Form(CIK), description: "CIK, with or without leading zeros. Cannot be combined with `name` or `ticker`." },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Name or part of it; the last word may be unfinished. A whole ticker is found too.
+        name: Option<&'a str> = NAME,
+        /// The same as `name`; cannot be combined with it.
+        q: Option<&'a str> = NAME,
+        /// Comma list of tickers, exact; `BRK.B` and `BRK-B` are the same. Cannot be combined with `name`.
+        ticker: Vec<&'a str> = Kind::Form(TICKER).items(1, 20),
+        /// CIK, with or without leading zeros. Cannot be combined with `name` or `ticker`.
+        cik: Option<&'a str> = Kind::Form(CIK),
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 const NAME: Kind = Kind::Line { max: 120 };
 
 /// Best match first.
@@ -84,9 +81,10 @@ struct CompanyMatch<'a> {
 /// The handler of the route table.
 pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let registrants = SecTables::of(call.release).registrants.as_ref().ok_or_else(|| not_published(REGISTRANTS))?;
-    let paging = ListPaging::of(call)?;
+    let query = Parameters::of(call)?;
+    let paging = ListPaging::of(call, query.limit, query.cursor)?;
     let mut meta = Meta { datasets: vec![REGISTRANTS.into()], ..Meta::default() };
-    let (found, is_cut) = find(call, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
+    let (found, is_cut) = find(&query, registrants, &mut meta, paging.end().min(MAX_FOUND))?;
     let reachable = &found[..found.len().min(MAX_FOUND)];
     let provenance = ProvenanceWriter::of_dataset(&call.release.manifest, REGISTRANTS);
     let page = paging.slice(reachable);
@@ -101,33 +99,31 @@ pub fn search(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 }
 
 /// Finds what the request asks for by the one way it names.
-fn find(call: &Call<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usize) -> Result<(Vec<Found>, bool)> {
-    let given: Vec<(&'static str, &str)> = ["name", "q", "ticker", "cik"].iter().filter_map(|name| Some((*name, call.query.get(name)?))).collect();
-    let (name, text) = match given.as_slice() {
-        [one] => *one,
-        [] => return Err(Problem::of_field(Code::MissingParameter, "name", "give one of `name`, `ticker` and `cik`")),
-        [_, second, ..] => {
-            return Err(Problem::of_field(Code::InvalidParameter, second.0, "give only one of `name` (or its alias `q`), `ticker` and `cik`"));
-        }
-    };
+fn find(query: &Parameters<'_>, registrants: &Registrants, meta: &mut Meta, wanted: usize) -> Result<(Vec<Found>, bool)> {
+    let given = [("name", query.name.is_some()), ("q", query.q.is_some()), ("ticker", !query.ticker.is_empty()), ("cik", query.cik.is_some())];
+    check_alternatives(&given, "give only one of `name` (or its alias `q`), `ticker` and `cik`")?;
     let of_rows = |rows: &mut dyn Iterator<Item = usize>, matched: Match| -> Vec<Found> {
         rows.filter_map(|row| Some(Found { row: u32::try_from(row).ok()?, matched, former: None })).collect()
     };
-    match name {
-        "ticker" => Ok((with_tickers(registrants, text, meta)?.iter().flat_map(|rows| of_rows(&mut rows.iter().copied(), Match::Ticker)).collect(), false)),
-        "cik" => {
-            let cik = cik_of(text, "cik")?;
-            let found = of_rows(&mut registrants.find(cik).into_iter(), Match::Cik);
-            if found.is_empty() {
-                meta.notice("CIK_UNKNOWN", format!("no registrant with the CIK {cik} is published"));
-            }
-            Ok((found, false))
-        }
-        _ => {
-            check_name(name, text)?;
-            Ok(registrants.search(text, wanted))
-        }
+    if !query.ticker.is_empty() {
+        let rows = with_tickers(registrants, &query.ticker, meta);
+        return Ok((of_rows(&mut rows.into_iter().flatten(), Match::Ticker), false));
     }
+    if let Some(text) = query.cik {
+        let cik = cik_of(text, "cik")?;
+        let found = of_rows(&mut registrants.find(cik).into_iter(), Match::Cik);
+        if found.is_empty() {
+            meta.notice("CIK_UNKNOWN", format!("no registrant with the CIK {cik} is published"));
+        }
+        return Ok((found, false));
+    }
+    let (field, text) = match (query.name, query.q) {
+        (Some(name), _) => ("name", name),
+        (None, Some(name)) => ("q", name),
+        (None, None) => return Err(Problem::of_field(Code::MissingParameter, "name", "give one of `name`, `ticker` and `cik`")),
+    };
+    check_name(field, text)?;
+    Ok(registrants.search(text, wanted))
 }
 
 fn shown<'a>(registrants: &'a Registrants, provenance: &ProvenanceWriter<'a>, found: &Found, record_id: &'a str) -> CompanyMatch<'a> {

@@ -6,6 +6,7 @@ use super::periods::add_fiscal_periods_notice;
 use super::periods::add_instant_notice;
 use super::periods::fiscal_years;
 use super::tables::REGISTRANTS;
+use crate::days::since_epoch;
 use crate::sec::tables::SecTables;
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use crate::http::cursor;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, RELEASE, format, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::bucketed::Bucket;
@@ -29,7 +30,7 @@ use crate::sec::company::{Company, CompanyName};
 use crate::sec::financials::why_none;
 use crate::sec::line_table::LineTable;
 use crate::sec::owners::Owned;
-use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD, known_at};
+use crate::sec::periods::{ANNUAL, FISCAL_YEAR, FISCAL_YEAR_FROM, FISCAL_YEAR_TO, KNOWN_AT, PERIOD};
 use crate::sec::report::{Report, ReportedValue, Reports};
 use crate::sec::tables::LINES;
 use crate::sec::versions::{RestatementKind, Versions};
@@ -43,7 +44,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getStatements",
     summary: "Financial statements of a company, as filed",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Statements<'static>>(),
     validity: Validity::Release,
@@ -55,24 +56,19 @@ const STATEMENTS: [&str; 3] = ["income", "balance", "cash_flow"];
 /// Reason of a line that the company did not report for the period under any concept of the line's list.
 const NOT_REPORTED: &str = "not_reported";
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "statement",
-        kind: Kind::Word(&["income", "balance", "cash_flow", ALL]),
-        description: "Which statement; `all` (default) gives the three.",
-    },
-    PERIOD,
-    FISCAL_YEAR,
-    FISCAL_YEAR_FROM,
-    FISCAL_YEAR_TO,
-    KNOWN_AT,
-    Parameter { name: "limit", kind: Kind::Integer { min: 1, max: 40, default: Some(4) }, description: "Number of periods on a page." },
-    CURSOR,
-    format("statements/lines"),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Which statement; `all` (default) gives the three.
+        statement: Option<&'a str> = Kind::Word(&["income", "balance", "cash_flow", ALL]),
+        period: Option<&'a str> = PERIOD,
+        fiscal_year: Option<i32> = FISCAL_YEAR, fiscal_year_from: Option<i32> = FISCAL_YEAR_FROM, fiscal_year_to: Option<i32> = FISCAL_YEAR_TO,
+        known_at: Option<jiff::civil::Date> = KNOWN_AT,
+        /// Number of periods on a page.
+        limit: usize = Kind::Integer { min: 1, max: 40 }.or("4"),
+        cursor: Option<&'a str> = CURSOR,
+        ..format("statements/lines"), ..RELEASE, ..AS_OF,
+    }
+}
 
 /// Reason of a company whose statements had not been filed by the day asked about.
 const NOT_KNOWN_YET: &str = "not_known_yet";
@@ -90,7 +86,8 @@ struct Statements<'a> {
     #[schemars(extend("enum" = ["annual", "quarterly"]))]
     period_type: &'a str,
     /// Day from the request: only reports filed by then count. Null if the request has none.
-    known_at: Option<&'a str>,
+    #[schemars(with = "Option<&str>")]
+    known_at: Option<jiff::civil::Date>,
     /// Statements of the company, ordered by period, newest first.
     statements: Vec<Statement<'a>>,
     /// Why there are no statements at all; `not_known_yet` when none had been filed by the day of `known_at`. Null if there are statements.
@@ -172,15 +169,14 @@ struct Period<'a> {
 
 async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let company = Company::of_path(call).await?;
-    let (from, to) = fiscal_years(call)?;
-    let series = call.query.get("period").unwrap_or(ANNUAL);
-    let wanted = call.query.get("statement").unwrap_or(ALL);
-    let paging = Paging::of(call)?;
-    let limit = paging.limit;
+    let query = Parameters::of(call)?;
+    let (from, to) = fiscal_years(query.fiscal_year, (query.fiscal_year_from, query.fiscal_year_to))?;
+    let (series, wanted, limit) = (query.period.unwrap_or(ANNUAL), query.statement.unwrap_or(ALL), query.limit);
+    let paging = Paging::of(call, limit, query.cursor)?;
     let bucket = SecTables::of(call.release).lines.about(call.reader(), company.cik).await?;
     let is_wanted = |year: i32| from.is_none_or(|from| from <= year) && to.is_none_or(|to| year <= to);
     let lines: Vec<&ValueNotes> = call.contracts().get(LINES).into_iter().flat_map(|contract| contract.values_of("line")).collect();
-    let known_at = known_at(call);
+    let known_at = query.known_at.map(since_epoch);
     let read = |known_at| bucket.as_ref().map(|bucket| periods(&bucket.table, &lines, company.cik, Asked { series, known_at })).unwrap_or_default();
     let mut periods = read(known_at);
     let null_reason = match periods.is_empty() {
@@ -212,7 +208,7 @@ async fn answer(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
         currency: "USD",
         fiscal_year_end: registrants.and_then(|(registrants, row)| registrants.fiscal_year_end(row)),
         period_type: series,
-        known_at: call.query.get("known_at"),
+        known_at: query.known_at,
         statements,
         null_reason,
     });

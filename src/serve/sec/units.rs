@@ -28,7 +28,7 @@ pub struct AskedMetric<'a> {
 }
 
 impl<'a> AskedMetric<'a> {
-    pub fn of(call: &'a Call<'_>, metric: &'a str, period_type: &'a str) -> Self {
-        Self { metric, unit: unit_of(call.contracts(), metric), period_type, span: call.query.get("span") }
+    pub fn of(call: &'a Call<'_>, metric: &'a str, period_type: &'a str, span: Option<&'a str>) -> Self {
+        Self { metric, unit: unit_of(call.contracts(), metric), period_type, span }
     }
 }

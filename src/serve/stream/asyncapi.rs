@@ -1,55 +1,33 @@
-//! The AsyncAPI 3.0 document of the socket: its messages, what answers what, and how connections end. Numbers are those that the stream itself
-//! goes by.
+//! The AsyncAPI 3.0 document of the socket: its messages, which are those of the protocol's types, what answers what, and how connections end. Numbers are
+//! those that the stream itself goes by.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::filter::MAX_VALUES;
-use super::frames::MAX_ID;
-use super::item::DATA_BYTES;
+use super::frames::{ClientFrame, ServerFrame};
 use super::session::{BAD_MESSAGE, FORBIDDEN, MESSAGE_BYTES, RECONNECT_SECONDS, RESTART, SLOW_CONSUMER, TOO_MANY, UNAUTHORIZED};
 use super::subscriptions::MAX_SUBSCRIPTIONS;
-use crate::http::openapi;
+use crate::http::components::{Components, Data};
+use crate::http::openapi::{columns, names};
 use crate::settings::Limits;
 use pubdata_core::contract::Contracts;
 
-const MESSAGES: &str = include_str!("messages.json");
-
-/// Messages by type, each with its schema and what it says.
-const OF_CLIENT: [(&str, &str, &str); 4] = [
-    ("auth", "Auth", "The key, of clients that cannot set headers"),
-    ("subscribe", "Subscribe", "Asks for filings"),
-    ("unsubscribe", "Unsubscribe", "Ends a subscription"),
-    ("ping", "Ping", "Asks for a sign of life"),
-];
-const OF_SERVER: [(&str, &str, &str); 10] = [
-    ("welcome", "Welcome", "The key is accepted"),
-    ("subscribed", "Subscribed", "Answers `subscribe`"),
-    ("unsubscribed", "Unsubscribed", "Answers `unsubscribe`"),
-    ("pong", "Pong", "Answers `ping`"),
-    ("filing", "Filing", "A filing that was not known yet"),
-    ("update", "Update", "More about a filing"),
-    ("heartbeat", "Heartbeat", "Nothing else to say"),
-    ("gap", "Gap", "What was asked for is no longer there"),
-    ("reconnect", "Reconnect", "The server restarts"),
-    ("error", "Error", "What was wrong with a message, or why the connection ends"),
-];
 const ANSWERS: [&str; 5] = ["subscribed", "unsubscribed", "pong", "gap", "error"];
 const EVENTS: [&str; 7] = ["welcome", "filing", "update", "heartbeat", "gap", "reconnect", "error"];
 
 /// Makes the document of a server that can be asked at an address.
 pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value {
-    let mut schemas = openapi::schemas_of(serde_json::from_str(MESSAGES).expect("the messages file is JSON"), contracts);
-    for filter in schemas["Filters"]["properties"].as_object_mut().into_iter().flat_map(|filters| filters.values_mut()) {
-        filter["maxItems"] = json!(MAX_VALUES);
-    }
-    schemas["Subscribe"]["properties"]["id"]["maxLength"] = json!(MAX_ID);
-    schemas["Gap"]["description"] = json!(format!(
-        "Events that are not sent: they are no longer kept, or one event (`from_seq` is `to_seq`) has more than {} KiB. `/v1/filings/search` has them.",
-        DATA_BYTES >> 10
-    ));
-    openapi::names::give(&mut schemas, Vec::new());
-    let all = || OF_CLIENT.iter().chain(&OF_SERVER);
-    let messages: Value = all().map(|(name, schema, title)| (*name, json!({"name": name, "title": title, "payload": reference("schemas", schema)}))).collect();
+    let (of_client, mut schemas) = messages_of(Components::of_requests([&Data::of::<ClientFrame>()]));
+    let (of_server, others) = messages_of(Components::of([&Data::of::<ServerFrame<'static>>()]));
+    schemas.extend(others);
+    columns::resolve(&mut schemas, contracts);
+    names::give(&mut schemas, Vec::new());
+    let all = || of_client.iter().chain(&of_server);
+    let message = |(name, title): &(String, Value)| {
+        let payload = reference("schemas", &names::in_capitals(name));
+        (name.clone(), json!({"name": name, "title": title, "payload": payload}))
+    };
+    let messages: Map<String, Value> = all().map(message).collect();
     let (scheme, host) = own_url.split_once("://").unwrap_or(("http", own_url));
     json!({
         "asyncapi": "3.0.0",
@@ -63,18 +41,18 @@ pub fn document(contracts: &Contracts, limits: &Limits, own_url: &str) -> Value 
         "channels": {"stream": {
             "address": "/v1/stream",
             "description": "One socket. Each message is one JSON text with a `type`.",
-            "messages": all().map(|(name, ..)| (*name, reference("messages", name))).collect::<Value>(),
+            "messages": all().map(|(name, _)| (name.clone(), reference("messages", name))).collect::<Map<_, _>>(),
             "bindings": {"ws": {"method": "GET", "bindingVersion": "0.1.0"}}
         }},
         "operations": {
             "ask": {
                 "action": "receive", "channel": {"$ref": "#/channels/stream"}, "summary": "What a client says",
-                "messages": of_channel(&OF_CLIENT.map(|(name, ..)| name)),
-                "reply": {"channel": {"$ref": "#/channels/stream"}, "messages": of_channel(&ANSWERS)}
+                "messages": of_channel(of_client.iter().map(|(name, _)| name.as_str())),
+                "reply": {"channel": {"$ref": "#/channels/stream"}, "messages": of_channel(ANSWERS)}
             },
             "follow": {
                 "action": "send", "channel": {"$ref": "#/channels/stream"}, "summary": "What the server says by itself",
-                "messages": of_channel(&EVENTS)
+                "messages": of_channel(EVENTS)
             }
         },
         "components": {
@@ -120,8 +98,21 @@ fn close_codes(limits: &Limits) -> Value {
     ])
 }
 
-fn of_channel(names: &[&str]) -> Vec<Value> {
-    names.iter().map(|name| json!({"$ref": format!("#/channels/stream/messages/{name}")})).collect()
+/// The messages of an enumeration, each with its title, and their schemas with those that they refer to.
+fn messages_of((Components(mut schemas), names): (Components, Vec<String>)) -> (Vec<(String, Value)>, Map<String, Value>) {
+    let mut messages = Vec::new();
+    let frames = schemas.remove(&names[0]).unwrap_or_default();
+    for mut frame in frames["oneOf"].as_array().cloned().unwrap_or_default() {
+        let name = frame["properties"]["type"]["const"].as_str().unwrap_or_default().to_owned();
+        let title = frame.as_object_mut().and_then(|frame| frame.remove("title")).unwrap_or_default();
+        schemas.insert(names::in_capitals(&name), frame);
+        messages.push((name, title));
+    }
+    (messages, schemas)
+}
+
+fn of_channel<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Value> {
+    names.into_iter().map(|name| json!({"$ref": format!("#/channels/stream/messages/{name}")})).collect()
 }
 
 fn reference(kind: &str, name: &str) -> Value {

@@ -3,8 +3,10 @@
 
 use std::collections::HashSet;
 
+use schemars::Schema;
 use serde::Deserialize;
 
+use crate::http::body::request;
 use crate::http::problem::Problem;
 use crate::sec::registrants::Registrants;
 use crate::stream::item::Item;
@@ -16,27 +18,40 @@ pub const MAX_VALUES: usize = 500;
 /// What a filter of texts must be.
 const TEXTS: &str = "an array of strings";
 
-/// Filters as they are sent. A filter that is not given, or is empty, lets everything pass.
-#[derive(Debug, Default)]
-pub struct SentFilters {
-    pub forms: Vec<String>,
-    ciks: Vec<Number>,
-    tickers: Vec<String>,
-    items: Vec<String>,
-    entity_roles: Vec<String>,
+request! {
+    /// A filing passes when it matches a value of every filter that is given; an empty filter lets all pass.
+    #[derive(Default)]
+    #[schemars(rename = "Filters", transform = |schema: &mut Schema| drop(schema.remove("required")))]
+    pub struct SentFilters {
+        /// Form types; `10-K` does not include `10-K/A`.
+        #[schemars(length(max = MAX_VALUES))]
+        forms: Vec<String>,
+        /// CIKs as text or as numbers.
+        #[schemars(with = "Vec<String>", length(max = MAX_VALUES), extend("items" = {"type": ["string", "integer"]}))]
+        ciks: Vec<Number>,
+        /// Tickers of today.
+        #[schemars(length(max = MAX_VALUES))]
+        tickers: Vec<String>,
+        /// Items of current reports, such as `2.02`.
+        #[schemars(length(max = MAX_VALUES))]
+        items: Vec<String>,
+        /// What a party is in the filing: `filer`, `subject`, `filed_by`, `reporting`, `issuer`, `depositor`.
+        #[schemars(length(max = MAX_VALUES))]
+        entity_roles: Vec<String>,
+    }
 }
 
 impl SentFilters {
     /// # Errors
     /// Which filter is not known, or no list of its values.
     pub fn read(mut members: Members) -> Result<Self, Problem> {
-        members.has_only(&["forms", "ciks", "tickers", "items", "entity_roles"])?;
+        members.has_only(Self::FIELDS)?;
         Ok(Self {
-            forms: members.optional("forms", TEXTS)?,
-            ciks: members.optional("ciks", "an array of CIKs")?,
-            tickers: members.optional("tickers", TEXTS)?,
-            items: members.optional("items", TEXTS)?,
-            entity_roles: members.optional("entity_roles", TEXTS)?,
+            forms: members.optional(Self::forms, TEXTS)?,
+            ciks: members.optional(Self::ciks, "an array of CIKs")?,
+            tickers: members.optional(Self::tickers, TEXTS)?,
+            items: members.optional(Self::items, TEXTS)?,
+            entity_roles: members.optional(Self::entity_roles, TEXTS)?,
         })
     }
 }
@@ -44,7 +59,7 @@ impl SentFilters {
 /// A CIK as text or as a number.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Number {
+pub enum Number {
     Text(String),
     Number(u64),
 }

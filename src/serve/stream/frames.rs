@@ -1,12 +1,20 @@
-//! The messages of the stream's protocol: how those of a client are read, and how each one to a client is written.
+//! The messages of the stream's protocol, from which its document is made: those of a client as they are read, and those to a client as they are sent.
 
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
+use crate::answer::Text;
+use crate::http::body::request;
+use crate::http::meta::Notice;
 use crate::http::nearest;
-use crate::http::problem::{Code, Problem};
+use crate::http::problem::{Code, FieldErrorDetails, Problem};
 use crate::json::Json;
 use crate::stream::filter::SentFilters;
-use crate::stream::item::Item;
+use crate::stream::item::{DATA_BYTES, FilingData, Item};
 use crate::stream::members::{Members, TEXT};
 use pubdata_store::EventKind;
 
@@ -16,31 +24,60 @@ const CLIENT_TYPES: [&str; 4] = ["auth", "subscribe", "unsubscribe", "ping"];
 pub const MAX_ID: usize = 64;
 
 /// What a client sends.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(tag = "type", rename_all = "snake_case")]
 pub enum ClientFrame {
+    /// The key, from clients that cannot set headers: the first message, when the upgrade had none.
+    #[schemars(title = "The key, of clients that cannot set headers")]
     Auth(Auth),
+    /// Asks for filings from now on, or from a number or time on; not both.
+    #[schemars(title = "Asks for filings")]
     Subscribe(Box<Subscribe>),
+    #[schemars(title = "Ends a subscription")]
     Unsubscribe(Unsubscribe),
-    /// With the value to send back.
-    Ping(Value),
+    /// Asks for a sign of life.
+    #[schemars(title = "Asks for a sign of life")]
+    Ping(Ping),
 }
 
-#[derive(Debug)]
-pub struct Auth {
-    pub token: String,
+request! {
+    #[schemars(inline)]
+    pub struct Auth {
+        /// The API key.
+        token: String,
+    }
 }
 
-#[derive(Debug)]
-pub struct Subscribe {
-    pub id: String,
-    pub filters: SentFilters,
-    pub since_seq: Option<u64>,
-    pub since: Option<String>,
+request! {
+    #[schemars(inline)]
+    pub struct Subscribe {
+        /// A name of your own; answers and events carry it.
+        #[schemars(length(min = 1, max = MAX_ID))]
+        id: String,
+        #[schemars(default)]
+        filters: SentFilters,
+        /// Events after this number: the `seq` of the last message that you have processed.
+        #[schemars(with = "Option<i64>", range(min = 0))]
+        since_seq: Option<u64>,
+        /// Events first seen at this time or later.
+        #[schemars(extend("format" = "date-time"))]
+        since: Option<String>,
+    }
 }
 
-#[derive(Debug)]
-pub struct Unsubscribe {
-    pub id: String,
+request! {
+    #[schemars(inline)]
+    pub struct Unsubscribe {
+        id: String,
+    }
+}
+
+request! {
+    #[schemars(inline)]
+    pub struct Ping {
+        /// Any value; it comes back as it is.
+        t: Option<Value>,
+    }
 }
 
 /// Why a message is not understood.
@@ -85,107 +122,159 @@ impl ClientFrame {
 }
 
 fn read_auth(mut members: Members) -> Result<Auth, Problem> {
-    members.has_only(&["token"])?;
-    Ok(Auth { token: members.required("token", TEXT)? })
+    members.has_only(Auth::FIELDS)?;
+    Ok(Auth { token: members.required(Auth::token, TEXT)? })
 }
 
 fn read_subscribe(mut members: Members) -> Result<Subscribe, Problem> {
-    members.has_only(&["id", "filters", "since_seq", "since"])?;
+    members.has_only(Subscribe::FIELDS)?;
     Ok(Subscribe {
-        id: members.required("id", TEXT)?,
+        id: members.required(Subscribe::id, TEXT)?,
         filters: members.filters()?.map(SentFilters::read).transpose()?.unwrap_or_default(),
-        since_seq: members.optional("since_seq", "a whole number from 0")?,
-        since: members.optional("since", TEXT)?,
+        since_seq: members.optional(Subscribe::since_seq, "a whole number from 0")?,
+        since: members.optional(Subscribe::since, TEXT)?,
     })
 }
 
 fn read_unsubscribe(mut members: Members) -> Result<Unsubscribe, Problem> {
-    members.has_only(&["id"])?;
-    Ok(Unsubscribe { id: members.required("id", TEXT)? })
+    members.has_only(Unsubscribe::FIELDS)?;
+    Ok(Unsubscribe { id: members.required(Unsubscribe::id, TEXT)? })
 }
 
-fn read_ping(mut members: Members) -> Result<Value, Problem> {
-    members.has_only(&["t"])?;
-    members.optional("t", "JSON")
+fn read_ping(mut members: Members) -> Result<Ping, Problem> {
+    members.has_only(Ping::FIELDS)?;
+    Ok(Ping { t: members.optional(Ping::t, "JSON")? })
 }
 
-/// A message to the client.
-fn frame(kind: &str, write: impl FnOnce(&mut Json)) -> String {
-    let mut json = Json::new();
-    json.object(|json| {
-        json.key("type").text(kind);
-        write(json);
-    });
-    String::from_utf8(json.into_bytes()).unwrap_or_default()
+/// What the server sends.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ServerFrame<'a> {
+    /// The first message: the socket is open and the key is accepted.
+    #[schemars(title = "The key is accepted")]
+    Welcome {
+        /// Tell it when something is wrong.
+        connection_id: &'a str,
+        /// Number of the newest event.
+        seq: u64,
+        /// Number of the oldest event that can be sent again.
+        oldest_seq: u64,
+        /// After so long without a message comes a heartbeat.
+        heartbeat_seconds: u64,
+    },
+    #[schemars(title = "Answers `subscribe`")]
+    Subscribed {
+        id: &'a str,
+        /// The first event that is looked at.
+        from_seq: u64,
+        notices: Vec<Notice>,
+    },
+    #[schemars(title = "Answers `unsubscribe`")]
+    Unsubscribed { id: &'a str },
+    #[schemars(title = "Answers `ping`")]
+    Pong {
+        /// What the ping had.
+        t: Text<'a, Value>,
+    },
+    /// A filing that was not known yet; each accession number comes once.
+    #[schemars(title = "A filing that was not known yet")]
+    Filing(Filing<'a>),
+    /// More has become known about a filing. `data` is the whole of it and replaces what was sent before.
+    #[schemars(title = "More about a filing")]
+    Update(Filing<'a>),
+    #[schemars(title = "Nothing else to say")]
+    Heartbeat {
+        /// Everything up to here has been considered for you.
+        seq: u64,
+        ts: Timestamp,
+    },
+    #[schemars(title = "What was asked for is no longer there", description = of_gap())]
+    Gap {
+        id: &'a str,
+        /// Null when the subscription asked by time.
+        // Whose numbers are not known any more.
+        from_seq: Option<u64>,
+        to_seq: u64,
+    },
+    /// The server restarts: come again at a random moment within that time.
+    #[schemars(title = "The server restarts")]
+    Reconnect { within_seconds: u64 },
+    /// What was wrong with a message, or why the server ends the connection. `title`, `detail`, `code`, `request_id` and `errors` are those of the problems of `/v1`.
+    #[schemars(title = "What was wrong with a message, or why the connection ends")]
+    Error {
+        /// Title of the code.
+        title: &'a str,
+        /// What happened, and what to do.
+        detail: &'a str,
+        /// A code of the problems of `/v1`, or `slow_consumer`.
+        code: &'a str,
+        /// Id of the upgrade request, the `connection_id` of `welcome`: report it if something is wrong.
+        request_id: &'a str,
+        /// The members of the message that are wrong.
+        errors: Vec<MemberError<'a>>,
+        /// The connection is closed.
+        fatal: bool,
+        /// The `id` of the message that it is about; null where it had none.
+        id: Option<&'a str>,
+    },
 }
 
-pub fn welcome(connection_id: &str, seq: u64, oldest_seq: u64, heartbeat_seconds: u64) -> String {
-    frame("welcome", |json| {
-        json.key("connection_id").text(connection_id);
-        json.key("seq").count(seq);
-        json.key("oldest_seq").count(oldest_seq);
-        json.key("heartbeat_seconds").count(heartbeat_seconds);
-    })
+/// A member of a message, and what is wrong with it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline, description = "")]
+pub struct MemberError<'a> {
+    field: Cow<'a, str>,
+    code: &'static str,
+    message: Cow<'a, str>,
+}
+
+fn of_gap() -> String {
+    format!(
+        "Events that are not sent: they are no longer kept, or one event (`from_seq` is `to_seq`) has more than {} KiB. `/v1/filings/search` has them.",
+        DATA_BYTES >> 10
+    )
+}
+
+/// An event of the log.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Filing<'a> {
+    /// Number of the event: save it, and reconnect with `since_seq`.
+    seq: u64,
+    /// Your subscriptions that it matches.
+    subscription_ids: &'a [&'a str],
+    /// It was logged before the subscription was made.
+    replay: bool,
+    data: Text<'a, FilingData<'a>>,
+}
+
+impl ServerFrame<'_> {
+    /// The text of the message.
+    pub fn text(&self) -> String {
+        let mut json = Json::new();
+        json.value(self);
+        String::from_utf8(json.into_bytes()).unwrap_or_default()
+    }
 }
 
 pub fn subscribed(id: &str, from_seq: u64, unknown_tickers: &[String]) -> String {
-    frame("subscribed", |json| {
-        json.key("id").text(id);
-        json.key("from_seq").count(from_seq);
-        json.key("notices").array(|json| {
-            if !unknown_tickers.is_empty() {
-                json.object(|json| {
-                    json.key("code").text("TICKER_UNKNOWN");
-                    json.key("message").text(&format!("no company has these tickers today: {}", unknown_tickers.join(", ")));
-                });
-            }
-        });
-    })
-}
-
-pub fn unsubscribed(id: &str) -> String {
-    frame("unsubscribed", |json| json.key("id").text(id))
+    let message = || format!("no company has these tickers today: {}", unknown_tickers.join(", "));
+    let notices = if unknown_tickers.is_empty() { Vec::new() } else { vec![Notice { code: "TICKER_UNKNOWN", message: message().into() }] };
+    ServerFrame::Subscribed { id, from_seq, notices }.text()
 }
 
 /// `filing` or `update`.
 pub fn event(item: &Item, data: &str, subscription_ids: &[&str], is_replay: bool) -> String {
-    let kind = match item.event {
-        EventKind::Filing => "filing",
-        EventKind::Update => "update",
+    let filing = Filing { seq: item.seq, subscription_ids, replay: is_replay, data: Text::made(data) };
+    let frame = match item.event {
+        EventKind::Filing => ServerFrame::Filing(filing),
+        EventKind::Update => ServerFrame::Update(filing),
     };
-    frame(kind, |json| {
-        json.key("seq").count(item.seq);
-        json.key("subscription_ids").texts(subscription_ids.iter().copied());
-        json.key("replay").flag(is_replay);
-        json.key("data").raw(data);
-    })
-}
-
-pub fn heartbeat(seq: u64, now: jiff::Timestamp) -> String {
-    frame("heartbeat", |json| {
-        json.key("seq").count(seq);
-        json.key("ts").text(&now.to_string());
-    })
+    frame.text()
 }
 
 pub fn pong(t: &Value) -> String {
-    frame("pong", |json| json.key("t").raw(&t.to_string()))
-}
-
-/// `from_seq` is none when the question was for a time whose numbers are not known any more.
-pub fn gap(id: &str, from_seq: Option<u64>, to_seq: u64) -> String {
-    frame("gap", |json| {
-        json.key("id").text(id);
-        match from_seq {
-            Some(from_seq) => json.key("from_seq").count(from_seq),
-            None => json.key("from_seq").null(),
-        }
-        json.key("to_seq").count(to_seq);
-    })
-}
-
-pub fn reconnect(within_seconds: u64) -> String {
-    frame("reconnect", |json| json.key("within_seconds").count(within_seconds))
+    ServerFrame::Pong { t: Text::made(&t.to_string()) }.text()
 }
 
 /// What was wrong with a message, with the subscription that it was about; the connection goes on.
@@ -207,14 +296,8 @@ pub fn slow_consumer(message: &str, connection_id: &str) -> String {
     error_frame(("slow_consumer", "Slow consumer"), &Problem::new(Code::RateLimited, message), is_fatal, connection_id, None)
 }
 
-fn error_frame((code, title): (&str, &str), problem: &Problem, is_fatal: bool, connection_id: &str, id: Option<&str>) -> String {
-    frame("error", |json| {
-        json.key("title").text(title);
-        json.key("detail").text(&problem.detail);
-        json.key("code").text(code);
-        json.key("request_id").text(connection_id);
-        json.key("errors").value(&problem.shown_errors());
-        json.key("fatal").flag(is_fatal);
-        json.key("id").optional_text(id);
-    })
+fn error_frame((code, title): (&str, &str), problem: &Problem, fatal: bool, request_id: &str, id: Option<&str>) -> String {
+    let shown = problem.shown_errors().into_iter();
+    let errors = shown.map(|FieldErrorDetails { field, code, message }| MemberError { field, code: code.name(), message }).collect();
+    ServerFrame::Error { title, detail: &problem.detail, code, request_id, errors, fatal, id }.text()
 }

@@ -1,6 +1,8 @@
 //! Turns an event of the log into the JSON that sockets are sent, once for all of them, completed from the current release.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::json::Json;
 use crate::release::loaded::Release;
@@ -38,7 +40,7 @@ impl Item {
     pub fn of(event: Event, release: Option<&Release>, contracts: &Contracts, links: &Links) -> Self {
         let registrants = release.and_then(SecTables::registrants_of);
         let mut json = Json::new();
-        json.object(|json| write(json, &event, registrants, contracts, links));
+        json.value(&FilingData::of(&event, registrants, contracts, links));
         let filing = event.filing;
         let ciks = filing.entities.iter().filter_map(|entity| entity.cik.parse::<Cik>().ok()).map(Cik::number).collect();
         let mut data = String::from_utf8(json.into_bytes()).unwrap_or_default();
@@ -65,54 +67,130 @@ impl Item {
     }
 }
 
-/// Writes the members of a filing, in the order of the search's.
-fn write(json: &mut Json, event: &Event, registrants: Option<&Registrants>, contracts: &Contracts, links: &Links) {
-    let filing = &event.filing;
-    let form = filing.forms.first().map(String::as_str).unwrap_or_default();
-    let ciks: Vec<Option<Cik>> = filing.entities.iter().map(|entity| entity.cik.parse().ok()).collect();
-    let row_of = |cik: Option<Cik>| registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)));
-    // As the search has it: of several parties the first that has a ticker.
-    let has_ticker = |cik: &Option<Cik>| row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some());
-    let primary = ciks.iter().copied().find(has_ticker).or_else(|| ciks.first().copied()).flatten();
-    json.key("accession_number").text(&event.accession_number);
-    json.key("form").text(form);
-    json.key("forms").texts(filing.forms.iter().map(String::as_str));
-    json.key("form_description").optional_text(description_of(contracts, form));
-    json.key("is_amendment").flag(form.ends_with("/A"));
-    json.key("filed_date").optional_text(filing.filed_date.as_deref());
-    json.key("accepted_at").optional_text(filing.accepted_at.as_deref());
-    json.key("first_seen_at").text(&filing.first_seen_at);
-    json.key("period_of_report").optional_text(filing.period_of_report.as_deref());
-    json.key("entities").array(|json| {
-        for (entity, cik) in filing.entities.iter().zip(&ciks) {
-            let mut party = Party::of(entity.cik.clone(), row_of(*cik));
-            party.name = entity.name.as_deref().or(party.name);
-            party.role = entity.role.as_deref();
-            party.sic = entity.sic.as_deref().or(party.sic);
-            json.value(&party);
+/// The members of a filing of `/v1/filings/search`, and what the feed says beyond them. What no feed has shown yet is null.
+#[derive(Serialize, JsonSchema)]
+pub struct FilingData<'a> {
+    #[schemars(extend("$field" = "sec.filing/accession_number"))]
+    accession_number: &'a str,
+    #[schemars(extend("$field" = "sec.filing/form"))]
+    form: &'a str,
+    /// All form types; one filing can have two.
+    forms: &'a [String],
+    /// What the form is, for the commonest forms.
+    form_description: Option<&'a str>,
+    is_amendment: bool,
+    #[schemars(extend("format" = "date"))]
+    filed_date: Option<&'a str>,
+    /// In UTC.
+    #[schemars(extend("format" = "date-time"))]
+    accepted_at: Option<&'a str>,
+    /// When a feed first showed it here.
+    #[schemars(extend("format" = "date-time"))]
+    first_seen_at: &'a str,
+    period_of_report: Option<&'a str>,
+    entities: Vec<FilingParty<'a>>,
+    /// Of several registrants the first that has a ticker, or the first.
+    #[schemars(regex(pattern = CIK))]
+    primary_cik: Option<String>,
+    /// Items of a current report.
+    items: &'a [String],
+    /// No feed has it.
+    act: (),
+    file_number: Option<&'a str>,
+    /// No feed has it.
+    film_number: (),
+    primary_document_url: Option<String>,
+    /// No feed has it.
+    primary_document_description: (),
+    /// Filing's index page at the regulator.
+    index_url: Option<String>,
+    /// The whole submission as text.
+    text_url: Option<String>,
+    /// No feed has it.
+    size_bytes: (),
+    has_xbrl: Option<bool>,
+    has_inline_xbrl: Option<bool>,
+    provenance: FeedProvenance<'a>,
+}
+
+const CIK: &str = "^[0-9]{10}$";
+
+/// A party of the filing.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Party")]
+struct FilingParty<'a> {
+    /// Ten digits, with leading zeros.
+    #[schemars(regex(pattern = CIK))]
+    cik: String,
+    name: Option<&'a str>,
+    role: Option<&'a str>,
+    ticker: Option<&'a str>,
+    sic: Option<&'a str>,
+    state: Option<&'a str>,
+}
+
+/// The feed that showed it. The filing can be traced to the publisher's bytes once a release has it.
+#[derive(Serialize, JsonSchema)]
+struct FeedProvenance<'a> {
+    dataset_id: &'static str,
+    source_id: &'a str,
+    source_url: &'a str,
+    source_version: &'static str,
+    #[schemars(extend("format" = "date"))]
+    source_date: &'a str,
+    schema_version: &'static str,
+    validation_status: &'static str,
+    record_id: String,
+}
+
+impl<'a> FilingData<'a> {
+    fn of(event: &'a Event, registrants: Option<&'a Registrants>, contracts: &'a Contracts, links: &Links) -> Self {
+        let (filing, accession_number) = (&event.filing, event.accession_number.as_str());
+        let form = filing.forms.first().map(String::as_str).unwrap_or_default();
+        let ciks: Vec<Option<Cik>> = filing.entities.iter().map(|entity| entity.cik.parse().ok()).collect();
+        let row_of = |cik: Option<Cik>| registrants.and_then(|registrants| Some((registrants, registrants.find(cik?)?)));
+        // As the search has it: of several parties the first that has a ticker.
+        let has_ticker = |cik: &Option<Cik>| row_of(*cik).is_some_and(|(registrants, row)| registrants.tickers(row).next().is_some());
+        let primary = ciks.iter().copied().find(has_ticker).or_else(|| ciks.first().copied()).flatten();
+        let key = primary.map(|cik| FilingKey { cik, accession_number, primary_document: filing.primary_document.as_deref() });
+        let entities = filing.entities.iter().zip(&ciks).map(|(entity, cik)| {
+            let Party { cik, name, ticker, sic, state, .. } = Party::of(entity.cik.clone(), row_of(*cik));
+            let (name, sic) = (entity.name.as_deref().or(name), entity.sic.as_deref().or(sic));
+            FilingParty { cik, name, role: entity.role.as_deref(), ticker, sic, state }
+        });
+        Self {
+            accession_number,
+            form,
+            forms: &filing.forms,
+            form_description: description_of(contracts, form),
+            is_amendment: form.ends_with("/A"),
+            filed_date: filing.filed_date.as_deref(),
+            accepted_at: filing.accepted_at.as_deref(),
+            first_seen_at: &filing.first_seen_at,
+            period_of_report: filing.period_of_report.as_deref(),
+            entities: entities.collect(),
+            primary_cik: primary.map(|cik| cik.to_string()),
+            items: &filing.items,
+            act: (),
+            file_number: filing.file_number.as_deref(),
+            film_number: (),
+            primary_document_url: key.and_then(|key| links.primary_document(key)),
+            primary_document_description: (),
+            index_url: key.and_then(|key| links.evidence(key)),
+            text_url: key.and_then(|key| links.text(key)),
+            size_bytes: (),
+            has_xbrl: filing.has_xbrl,
+            has_inline_xbrl: filing.has_inline_xbrl,
+            provenance: FeedProvenance {
+                dataset_id: DATASET,
+                source_id: event.source.name(),
+                source_url: &event.source_url,
+                source_version: "current",
+                source_date: event.seen_at.get(..10).unwrap_or_default(),
+                schema_version: "1.0.0",
+                validation_status: "passed",
+                record_id: format!("{DATASET}:{accession_number}"),
+            },
         }
-    });
-    json.key("primary_cik").optional_text(primary.map(|cik| cik.to_string()).as_deref());
-    json.key("items").texts(filing.items.iter().map(String::as_str));
-    json.key("act").null();
-    json.key("file_number").optional_text(filing.file_number.as_deref());
-    json.key("film_number").null();
-    let key = primary.map(|cik| FilingKey { cik, accession_number: &event.accession_number, primary_document: filing.primary_document.as_deref() });
-    json.key("primary_document_url").optional_text(key.and_then(|key| links.primary_document(key)).as_deref());
-    json.key("primary_document_description").null();
-    json.key("index_url").optional_text(key.and_then(|key| links.evidence(key)).as_deref());
-    json.key("text_url").optional_text(key.and_then(|key| links.text(key)).as_deref());
-    json.key("size_bytes").null();
-    json.key("has_xbrl").optional_flag(filing.has_xbrl);
-    json.key("has_inline_xbrl").optional_flag(filing.has_inline_xbrl);
-    json.key("provenance").object(|json| {
-        json.key("dataset_id").text(DATASET);
-        json.key("source_id").text(event.source.name());
-        json.key("source_url").text(&event.source_url);
-        json.key("source_version").text("current");
-        json.key("source_date").text(event.seen_at.get(..10).unwrap_or_default());
-        json.key("schema_version").text("1.0.0");
-        json.key("validation_status").text("passed");
-        json.key("record_id").joined(&[DATASET, ":", &event.accession_number]);
-    });
+    }
 }

@@ -13,7 +13,7 @@ use crate::http::auth::Client;
 use crate::http::problem::{Code, Problem};
 use crate::stream::Stream;
 use crate::stream::frames;
-use crate::stream::frames::{Auth, ClientFrame, Misread};
+use crate::stream::frames::{Auth, ClientFrame, Misread, Ping, ServerFrame};
 use crate::stream::sockets::Slot;
 use crate::stream::subscriptions::Subscriptions;
 use pubdata_store::Scope;
@@ -64,7 +64,7 @@ impl Last {
         match self {
             Self::Error(problem) => frames::fatal_error(problem, connection_id),
             Self::SlowConsumer(message) => frames::slow_consumer(message, connection_id),
-            Self::Reconnect => frames::reconnect(RECONNECT_SECONDS),
+            Self::Reconnect => ServerFrame::Reconnect { within_seconds: RECONNECT_SECONDS }.text(),
         }
     }
 
@@ -167,7 +167,8 @@ impl Session {
         let limits = self.stream.service.settings.limits;
         let welcome = {
             let ring = self.stream.ring();
-            frames::welcome(&self.connection_id, ring.head(), ring.oldest(), limits.stream_heartbeat.as_secs())
+            let (connection_id, heartbeat_seconds) = (&*self.connection_id, limits.stream_heartbeat.as_secs());
+            ServerFrame::Welcome { connection_id, seq: ring.head(), oldest_seq: ring.oldest(), heartbeat_seconds }.text()
         };
         self.send(socket, vec![welcome]).await?;
         let mut look = tokio::time::interval(limits.stream_heartbeat);
@@ -190,7 +191,7 @@ impl Session {
                 _ = look.tick() => self.look_after(socket).await?,
                 () = sleep_until(self.last_sent + limits.stream_heartbeat) => {
                     let seq = self.subscriptions.served_to().unwrap_or_else(|| self.stream.ring().head());
-                    self.send(socket, vec![frames::heartbeat(seq, self.stream.service.now())]).await?;
+                    self.send(socket, vec![ServerFrame::Heartbeat { seq, ts: self.stream.service.now() }.text()]).await?;
                 }
             }
         }
@@ -244,7 +245,7 @@ impl Session {
                 self.subscriptions.add(*asked, &self.stream).map_err(|problem| (problem, Some(id)))
             }
             Ok(ClientFrame::Unsubscribe(asked)) => self.subscriptions.remove(&asked.id).map_err(|problem| (problem, Some(asked.id))),
-            Ok(ClientFrame::Ping(t)) => Ok(vec![frames::pong(&t)]),
+            Ok(ClientFrame::Ping(Ping { t })) => Ok(vec![frames::pong(&t.unwrap_or_default())]),
             Ok(ClientFrame::Auth(_)) => Err((Problem::new(Code::InvalidParameter, "the connection has a key already"), None)),
             Err(Misread::WrongMember { problem, id }) => Err((*problem, id)),
             Err(Misread::NoMessage(message)) => return Err(End::error(BAD_MESSAGE, Code::InvalidJson, message)),

@@ -8,7 +8,7 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::stream::Stream;
 use crate::stream::filter::Filter;
 use crate::stream::frames;
-use crate::stream::frames::{MAX_ID, Subscribe};
+use crate::stream::frames::{MAX_ID, ServerFrame, Subscribe};
 
 /// Subscriptions of one socket.
 pub const MAX_SUBSCRIPTIONS: usize = 10;
@@ -88,9 +88,9 @@ impl Subscriptions {
         // A time says no number: of what is no longer there, only where it ends is known.
         let is_from_before = since.is_some_and(|since| ring.from(oldest).next().is_none_or(|first| since < first.seen_at));
         if is_from_before && oldest > 1 && next_seq == oldest {
-            answer.push(frames::gap(&asked.id, None, oldest - 1));
+            answer.push(ServerFrame::Gap { id: &asked.id, from_seq: None, to_seq: oldest - 1 }.text());
         } else if next_seq < oldest {
-            answer.push(frames::gap(&asked.id, Some(next_seq), oldest - 1));
+            answer.push(ServerFrame::Gap { id: &asked.id, from_seq: Some(next_seq), to_seq: oldest - 1 }.text());
         }
         if self.all.is_empty() {
             (self.generation, self.log) = (ring.generation(), ring.log());
@@ -110,7 +110,7 @@ impl Subscriptions {
         if self.all.len() == count {
             return Err(Problem::of_field(Code::InvalidParameter, "id", "there is no subscription with this `id`"));
         }
-        Ok(vec![frames::unsubscribed(id)])
+        Ok(vec![ServerFrame::Unsubscribed { id }.text()])
     }
 
     /// The event up to which every subscription has been served; none without subscriptions.
@@ -139,7 +139,8 @@ impl Subscriptions {
         }
         let mut messages = Vec::new();
         for subscription in self.all.iter_mut().filter(|subscription| subscription.next_seq < ring.oldest()) {
-            messages.push(frames::gap(&subscription.id, Some(subscription.next_seq), ring.oldest() - 1));
+            let gap = ServerFrame::Gap { id: &subscription.id, from_seq: Some(subscription.next_seq), to_seq: ring.oldest() - 1 };
+            messages.push(gap.text());
             subscription.next_seq = ring.oldest();
         }
         let mut next = ring.head() + 1;
@@ -155,7 +156,7 @@ impl Subscriptions {
                 let is_replay = wanting.iter().any(|subscription| item.seq <= subscription.replay_to);
                 match &item.data {
                     Some(data) => messages.push(frames::event(item, data, &ids, is_replay)),
-                    None => messages.extend(ids.iter().map(|id| frames::gap(id, Some(item.seq), item.seq))),
+                    None => messages.extend(ids.iter().map(|id| ServerFrame::Gap { id, from_seq: Some(item.seq), to_seq: item.seq }.text())),
                 }
             }
         }

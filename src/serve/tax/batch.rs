@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::http::batch::BatchItem;
+use crate::http::body::request;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -13,7 +14,7 @@ use crate::http::parameters::OF_RELEASE;
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::tax::answer::TaxRate;
-use crate::tax::body_address::{ADDRESS, Place};
+use crate::tax::body_address::{Place, TaxBatchAddress};
 use crate::tax::dates::date_of;
 use crate::tax::fields::Fields;
 use crate::tax::goods::Category;
@@ -29,11 +30,22 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Sales tax rates of up to 100 places",
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
-    body: Some("TaxBatchRequest"),
+    body: Some(Data::of::<TaxBatchRequest<'static>>()),
     data: Data::of::<TaxBatch<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };
+
+request! {
+    struct TaxBatchRequest<'a> {
+        /// Day of the sales; today (UTC) when absent.
+        #[schemars(extend("format" = "date"))]
+        date: Option<String>,
+        /// Each counts as a request. What is wrong with one of them stands in its result; the others are answered.
+        #[schemars(with = "Vec<Place<'_, TaxBatchAddress>>", length(min = 1, max = MAX_ITEMS))]
+        addresses: Vec<&'a RawValue>,
+    }
+}
 
 /// Answers `POST /v1/tax/batch`: the rate of each address, and of one that has none the problem.
 ///
@@ -41,19 +53,25 @@ pub const ENDPOINT: Endpoint = Endpoint {
 /// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field;
 /// `batch_too_large`; `rate_limited`, when the client's bucket has not enough. A problem with one address stands in its result.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let body = Fields::of_body(call.body, &["date", "addresses"])?;
-    let addresses = body.list("addresses", MAX_ITEMS, |count| batch_too_large("addresses", count))?.ok_or_else(|| body.missing("addresses"))?;
-    let date = body.text("date", 10)?;
-    let day = date_of(date.as_deref(), call.today(), "date")?;
+    let TaxBatchRequest { addresses, date } = TaxBatchRequest::read(call.body)?;
+    let day = date_of(date.as_deref(), call.today(), TaxBatchRequest::date)?;
     let terms = Terms { date: day, is_date_given: date.is_some(), origin: None, category: Category::General, is_at_origin: false };
     call.charge(addresses.len())?;
-    let outcomes: Vec<Result<Found<'_>>> = addresses.iter().enumerate().map(|(index, address)| rate_of(call, &body, index, address, &terms)).collect();
+    let outcomes: Vec<Result<Found<'_>>> = addresses.iter().enumerate().map(|(index, address)| rate_of(call, index, address, &terms)).collect();
     let items = addresses.iter().zip(&outcomes).enumerate().map(|(index, (address, outcome))| {
         let notices = outcome.as_ref().map(|found| found.notices.clone()).unwrap_or_default();
         BatchItem::of(call, (index, Echo::of(address)), outcome.as_ref().map(|found| found.shown(&call.release.manifest, &terms)), notices)
     });
     json.value(&TaxBatch(items.collect()));
     Ok(Meta { datasets: [STATES, TAXABILITY, RATES, BOUNDARIES].map(Into::into).into(), ..Meta::default() })
+}
+
+impl<'a> TaxBatchRequest<'a> {
+    fn read(body: &'a [u8]) -> Result<Self> {
+        let body = Fields::of_body(body, Self::FIELDS)?;
+        let addresses = body.list(Self::addresses, MAX_ITEMS, |count| batch_too_large(Self::addresses, count))?;
+        Ok(Self { addresses: addresses.ok_or_else(|| body.missing(Self::addresses))?, date: body.text(Self::date, 10)? })
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -77,11 +95,8 @@ impl Echo {
     }
 }
 
-fn rate_of<'a>(call: &Call<'a>, body: &Fields<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> Result<Found<'a>> {
-    let place = Place::read(address, format!("{}addresses[{index}].", body.place()), &[&["id"], &ADDRESS[..]].concat())?;
-    if let Place::Parts(fields) = &place {
-        fields.text("id", 120)?;
-    }
+fn rate_of<'a>(call: &Call<'a>, index: usize, address: &'a RawValue, terms: &Terms<'_>) -> Result<Found<'a>> {
+    let place = Place::<TaxBatchAddress>::read(address, format!("{}[{index}].", TaxBatchRequest::addresses))?;
     let mut found = look_up(call, place.locate(call)?, terms, "date")?;
     found.add_unread_notice(terms.category);
     Ok(found)

@@ -1,40 +1,159 @@
 //! Reads the address of a place from the body of a request.
 
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
 use serde_json::value::RawValue;
 
 use super::fields::{Fields, text_of};
+use super::limits::MAX_OWN_ID;
 use super::location::{Asked, Location, zip_of};
+use crate::http::body::request;
 use crate::http::endpoint::Call;
 use crate::http::problem::Result;
 use crate::place::zips::Zips;
 
-/// Fields of an address.
-pub const ADDRESS: [&str; 7] = ["address", "street", "city", "state", "zip", "county_fips", "unincorporated"];
-
 /// The most characters of an address, and of each of its fields.
-const MAX_TEXT: usize = 200;
+pub const MAX_TEXT: usize = 200;
 
-/// A place as a body has it.
-pub enum Place<'a> {
-    /// On one line, and what stands before the names of its parts in messages.
-    Text {
-        text: String,
-        place: String,
-    },
-    Parts(Fields<'a>),
+request! {
+    /// On one line, or in parts; at least a ZIP code, or city and state.
+    pub struct TaxAddress {
+        /// The address on one line, in place of the others.
+        #[schemars(length(max = MAX_TEXT))]
+        address: Option<String>,
+        /// House number and street of the place.
+        #[schemars(length(max = MAX_TEXT))]
+        street: Option<String>,
+        /// Name of the place's city; with `state` it stands in for a ZIP code.
+        #[schemars(length(max = MAX_TEXT))]
+        city: Option<String>,
+        /// State of the place, by postal code or name.
+        #[schemars(length(max = MAX_TEXT))]
+        state: Option<String>,
+        /// Five-digit ZIP code, with or without the ZIP+4 extension.
+        #[schemars(regex(pattern = "^[0-9]{5}(-?[0-9]{4})?$"))]
+        zip: Option<String>,
+        /// FIPS code of the county, where the ZIP code or city has a part in several.
+        #[schemars(regex(pattern = "^[0-9]{5}$"))]
+        county_fips: Option<String>,
+        /// Whether the place is outside of every city, whatever city its mail has.
+        unincorporated: Option<bool>,
+    }
 }
 
-impl<'a> Place<'a> {
-    /// Reads a ZIP code, an address on one line, or an object of these fields; `place` stands before their names in messages, such as `to.`.
+request! {
+    pub struct TaxBatchAddress {
+        /// Your identifier of the address; it stands in `input` of the answer.
+        // As it was sent.
+        #[expect(dead_code, reason = "only checked")]
+        #[schemars(length(max = MAX_OWN_ID))]
+        id: Option<String>,
+        /// The address on one line, instead of the other members.
+        #[schemars(length(max = MAX_TEXT))]
+        address: Option<String>,
+        /// House number and street of the place.
+        #[schemars(length(max = MAX_TEXT))]
+        street: Option<String>,
+        /// Name of the place's city; with `state` it stands in for a ZIP code.
+        #[schemars(length(max = MAX_TEXT))]
+        city: Option<String>,
+        /// Postal code or name of the state.
+        #[schemars(length(max = MAX_TEXT))]
+        state: Option<String>,
+        /// Five-digit ZIP code, with or without the ZIP+4 extension.
+        // Another text is a problem of this address alone.
+        zip: Option<String>,
+        /// FIPS code of the county, if the ZIP code or city lies in several.
+        #[schemars(regex(pattern = "^[0-9]{5}$"))]
+        county_fips: Option<String>,
+        /// True if the place is outside every city, whatever its postal city.
+        unincorporated: Option<bool>,
+    }
+}
+
+/// An address in parts.
+pub trait Parts: JsonSchema + Sized {
+    const FIELDS: &'static [&'static str];
+
+    /// # Errors
+    /// `invalid_parameter`, when a field is not what it must be.
+    fn read(fields: &Fields<'_>) -> Result<Self>;
+
+    fn asked(&self) -> Asked<'_>;
+}
+
+macro_rules! parts {
+    ($($name:ident $($id:ident)?;)*) => {
+        $(impl Parts for $name {
+            const FIELDS: &'static [&'static str] = Self::FIELDS;
+
+            fn read(fields: &Fields<'_>) -> Result<Self> {
+                let text = |name: &str| fields.text(name, MAX_TEXT);
+                Ok(Self {
+                    $($id: fields.text(Self::$id, MAX_OWN_ID)?,)?
+                    address: text(Self::address)?,
+                    street: text(Self::street)?,
+                    city: text(Self::city)?,
+                    state: text(Self::state)?,
+                    zip: text(Self::zip)?,
+                    unincorporated: fields.flag(Self::unincorporated)?,
+                    county_fips: text(Self::county_fips)?,
+                })
+            }
+
+            fn asked(&self) -> Asked<'_> {
+                Asked {
+                    address: self.address.as_deref(),
+                    street: self.street.as_deref(),
+                    city: self.city.as_deref(),
+                    state: self.state.as_deref(),
+                    zip: self.zip.as_deref(),
+                    county_fips: self.county_fips.as_deref(),
+                    is_unincorporated: self.unincorporated.unwrap_or(false),
+                }
+            }
+        })*
+    };
+}
+
+parts! {
+    TaxAddress;
+    TaxBatchAddress id;
+}
+
+/// A place as a body has it.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline, description = "", bound = "P: Parts")]
+pub enum Place<'a, P> {
+    Parts(#[schemars(with = "P")] InParts<'a, P>),
+    /// A ZIP code, or an address on one line.
+    Line(#[schemars(with = "String", length(max = MAX_TEXT))] Line),
+}
+
+/// The fields of a `P`, which are read once all of the body is known to be an address.
+pub struct InParts<'a, P> {
+    pub fields: Fields<'a>,
+    of: PhantomData<P>,
+}
+
+/// A text, and what stands before the names of its parts in messages.
+pub struct Line {
+    text: String,
+    place: String,
+}
+
+impl<'a, P: Parts> Place<'a, P> {
+    /// Reads a ZIP code, an address on one line, or an object of the fields of an address; `place` stands before their names in messages, such as `to.`.
     ///
     /// # Errors
     /// `invalid_parameter`, when it is none of these; `unknown_parameter`, when the object has other fields.
-    pub fn read(value: &'a RawValue, place: String, known: &[&str]) -> Result<Self> {
+    pub fn read(value: &'a RawValue, place: String) -> Result<Self> {
         if value.get().starts_with('"') {
             let text = text_of(value, place.trim_end_matches('.'), MAX_TEXT)?;
-            return Ok(Self::Text { text, place });
+            return Ok(Self::Line(Line { text, place }));
         }
-        Fields::read(value, place, known).map(Self::Parts)
+        Ok(Self::Parts(InParts { fields: Fields::read(value, place, P::FIELDS)?, of: PhantomData }))
     }
 
     /// Reads the place of a field; none when it is absent or null.
@@ -42,7 +161,7 @@ impl<'a> Place<'a> {
     /// # Errors
     /// As for [`Place::read`].
     pub fn of_field(fields: &Fields<'a>, name: &str) -> Result<Option<Self>> {
-        fields.get(name).map(|value| Self::read(value, format!("{}{name}.", fields.place()), &ADDRESS)).transpose()
+        fields.get(name).map(|value| Self::read(value, format!("{}{name}.", fields.place()))).transpose()
     }
 
     /// Finds the state of the place.
@@ -51,20 +170,13 @@ impl<'a> Place<'a> {
     /// As for [`Location::of`].
     pub fn locate(&self, call: &Call<'_>) -> Result<Location> {
         let zips = call.release.table::<Zips>();
-        let fields = match self {
-            Self::Text { text, place } => {
+        match self {
+            Self::Line(Line { text, place }) => {
                 let is_zip = zip_of(text).is_some();
                 let asked = Asked { zip: Some(text.as_str()).filter(|_| is_zip), address: Some(text.as_str()).filter(|_| !is_zip), ..Asked::default() };
-                return Location::of(zips, asked, place);
+                Location::of(zips, asked, place)
             }
-            Self::Parts(fields) => fields,
-        };
-        let text = |name: &str| fields.text(name, MAX_TEXT);
-        let (address, street, city, state, zip) = (text("address")?, text("street")?, text("city")?, text("state")?, text("zip")?);
-        let is_unincorporated = fields.flag("unincorporated")?.unwrap_or(false);
-        let county_fips = text("county_fips")?;
-        let (address, street, city, state, zip) = (address.as_deref(), street.as_deref(), city.as_deref(), state.as_deref(), zip.as_deref());
-        let asked = Asked { address, street, city, state, zip, county_fips: county_fips.as_deref(), is_unincorporated };
-        Location::of(zips, asked, fields.place())
+            Self::Parts(InParts { fields, .. }) => Location::of(zips, P::read(fields)?.asked(), fields.place()),
+        }
     }
 }

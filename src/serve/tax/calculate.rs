@@ -1,6 +1,5 @@
 //! Answers `POST /v1/tax/calculate`: the tax of a sale by line, jurisdiction and class of goods. What is not modelled is said in notices.
 
-use super::body_address::Place;
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -9,12 +8,11 @@ use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::tax::calculated::{Calculated, TaxCalculation};
 use crate::tax::dates::date_of;
-use crate::tax::fields::Fields;
 use crate::tax::goods::{Category, SHIPPING, unread_notice};
 use crate::tax::invoice::Invoice;
-use crate::tax::location::Location;
 use crate::tax::lookup::{RULE_NOT_READ, Terms, look_up};
 use crate::tax::rate::describe;
+use crate::tax::request::{Origin, TaxCalculationRequest};
 use crate::tax::sale::{Basis, Outcome};
 use crate::tax::table::{STATES, TaxTables};
 use pubdata_store::Scope;
@@ -26,28 +24,21 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Sales tax of a sale",
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
-    body: Some("TaxCalculationRequest"),
+    body: Some(Data::of::<TaxCalculationRequest>()),
     data: Data::of::<TaxCalculation<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(calculate),
 };
 
-const FIELDS: [&str; 10] = ["to", "from", "date", "amount", "line_items", "shipping", "shipping_taxable", "rounding", "prices_include_tax", "exemption"];
-
 /// Answers `POST /v1/tax/calculate`.
 ///
 /// # Errors
-/// `invalid_json`, when the body is no JSON object; `unknown_parameter`, `missing_parameter` or `invalid_parameter`, naming the field;
-/// `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data, or none of the state.
+/// As for [`TaxCalculationRequest::read`]; `coverage_unavailable`, when the release has no tax data, or none of the state.
 pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let body = Fields::of_body(call.body, &FIELDS)?;
-    let to = Place::of_field(&body, "to")?.ok_or_else(|| body.missing("to"))?;
-    let from = Place::of_field(&body, "from")?;
-    let invoice = Invoice::read(&body)?;
-    let destination = to.locate(call)?;
-    let origin = from.map(|from| Origin::read(call, &from)).transpose()?;
-    let date = body.text("date", 10)?;
-    let day = date_of(date.as_deref(), call.today(), "date")?;
+    let request = TaxCalculationRequest::read(call)?;
+    let invoice = Invoice::of(&request);
+    let TaxCalculationRequest { to: destination, from: origin, date, .. } = request;
+    let day = date_of(date.as_deref(), call.today(), TaxCalculationRequest::date)?;
     let state = origin.as_ref().map(Origin::state);
     let seller = origin.and_then(Origin::place).filter(|place| place.state == destination.state && is_origin_sourced(call, place.state));
     let terms = Terms { date: day, is_date_given: date.is_some(), origin: state, category: Category::General, is_at_origin: seller.is_some() };
@@ -67,42 +58,6 @@ pub fn calculate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
 fn is_origin_sourced(call: &Call<'_>, state: &str) -> bool {
     let rules = TaxTables::of(call.release).rules.as_ref();
     rules.and_then(|rules| rules.columns.sourcing.get(rules.columns.state.find(state)?)) == Some("origin")
-}
-
-/// Where a sale comes from.
-enum Origin {
-    State(&'static str),
-    Place(Box<Location>),
-}
-
-impl Origin {
-    fn read(call: &Call<'_>, place: &Place<'_>) -> Result<Self> {
-        let names_only_state = |fields: &&Fields<'_>| fields.has("state") && !["zip", "address", "city"].iter().any(|field| fields.has(field));
-        let parts = match place {
-            Place::Text { .. } => None,
-            Place::Parts(fields) => Some(fields),
-        };
-        if let Some(fields) = parts.filter(names_only_state) {
-            let state = fields.text("state", 200)?;
-            let state = crate::tax::rate::origin_of(state.as_deref(), &format!("{}state", fields.place()))?;
-            return state.map(Self::State).ok_or_else(|| fields.missing("state"));
-        }
-        place.locate(call).map(|location| Self::Place(Box::new(location)))
-    }
-
-    fn state(&self) -> &'static str {
-        match self {
-            Self::State(state) => state,
-            Self::Place(location) => location.state,
-        }
-    }
-
-    fn place(self) -> Option<Location> {
-        match self {
-            Self::State(_) => None,
-            Self::Place(location) => Some(*location),
-        }
-    }
 }
 
 impl Calculated<'_, '_> {

@@ -18,6 +18,7 @@ pub mod location;
 mod lookup;
 pub mod range;
 mod rate;
+mod request;
 mod sale;
 mod search;
 pub mod table;

@@ -1,14 +1,15 @@
 //! Answers `GET /v1/tax/rate`: the sales tax rate of a place on a day.
 
+use jiff::civil::Date;
+
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE, TextForm, not_a_state};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, TextForm, not_a_state, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::zips::Zips;
 use crate::tax::answer::TaxRate;
-use crate::tax::dates::date_of;
 use crate::tax::goods::{CATEGORIES, Category};
 use crate::tax::location::{Asked, Location};
 use crate::tax::lookup::{Found, Terms, look_up};
@@ -22,44 +23,41 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getTaxRate",
     summary: "Sales tax rate of a place on a day",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<TaxRate<'static>>(),
     validity: Validity::Date,
     handler: Handler::Memory(rate),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "address",
-        kind: Kind::Text { min: 5, max: 200 },
-        description: "The address on one line, instead of `street`, `city`, `state` and `zip`; cannot be combined with them.",
-    },
-    Parameter { name: "street", kind: Kind::Text { min: 1, max: 120 }, description: "House number and street." },
-    Parameter { name: "city", kind: Kind::Text { min: 1, max: 80 }, description: "City; with `state` in place of a ZIP code." },
-    Parameter { name: "state", kind: Kind::State, description: "The state, by postal code or name; another text is refused." },
-    Parameter {
-        name: "zip",
-        kind: Kind::Form(TextForm { pattern: "^[0-9]{5}(-?[0-9]{4})?$", description: "a ZIP code of five digits, or nine such as `55103-1234`" }),
-        description: "ZIP code of five or nine digits.",
-    },
-    Parameter {
-        name: "county_fips",
-        kind: Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the FIPS code of a county, five digits such as `06037`" }),
-        description: "FIPS code of the county, where the ZIP code or city has a part in several.",
-    },
-    Parameter { name: "unincorporated", kind: Kind::Flag, description: "`true`: the place is outside of every city, whatever city its mail has." },
-    Parameter { name: "date", kind: Kind::Date, description: "Day of the sale; today (UTC) when absent." },
-    Parameter {
-        name: "origin_state",
-        kind: Kind::State,
-        description: "State that the sale comes from, by postal code or name; from within the state when absent. Another text is refused.",
-    },
-    Parameter { name: "category", kind: Kind::Word(CATEGORIES), description: "What is bought; general goods when absent. `food_drug` is answered as food." },
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// The address on one line, instead of `street`, `city`, `state` and `zip`; cannot be combined with them.
+        address: Option<&'a str> = Kind::Text { min: 5, max: 200 },
+        /// House number and street.
+        street: Option<&'a str> = Kind::Text { min: 1, max: 120 },
+        /// City; with `state` in place of a ZIP code.
+        city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
+        /// The state, by postal code or name; another text is refused.
+        state: Option<&'a str> = Kind::State,
+        /// ZIP code of five or nine digits.
+        zip: Option<&'a str> = Kind::Form(TextForm {
+            pattern: "^[0-9]{5}(-?[0-9]{4})?$",
+            description: "a ZIP code of five digits, or nine such as `55103-1234`",
+        }),
+        /// FIPS code of the county, where the ZIP code or city has a part in several.
+        county_fips: Option<&'a str> = Kind::Form(TextForm { pattern: "^[0-9]{5}$", description: "the FIPS code of a county, five digits such as `06037`" }),
+        /// `true`: the place is outside of every city, whatever city its mail has.
+        unincorporated: Option<bool> = Kind::Flag,
+        /// Day of the sale; today (UTC) when absent.
+        date: Option<Date> = Kind::Date,
+        /// State that the sale comes from, by postal code or name; from within the state when absent. Another text is refused.
+        origin_state: Option<&'a str> = Kind::State,
+        /// What is bought; general goods when absent. `food_drug` is answered as food.
+        category: Option<&'a str> = Kind::Word(CATEGORIES),
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 /// Answers `GET /v1/tax/rate`.
 ///
@@ -67,18 +65,14 @@ const PARAMETERS: &[Parameter] = &[
 /// `missing_parameter`, when the place has neither a ZIP code nor city and state; `invalid_parameter`, when something is malformed or no
 /// record holds on the date; `not_found`, when the place is not known; `coverage_unavailable`, when the release has no tax data.
 pub fn rate(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let query = call.query;
-    let (street, city, state) = (query.get("street"), query.get("city"), query.get("state"));
-    let is_unincorporated = query.get("unincorporated") == Some("true");
-    let (zip, county_fips) = (query.get("zip"), query.get("county_fips"));
-    let asked = Asked { address: query.get("address"), street, city, state, zip, county_fips, is_unincorporated };
+    let Parameters { address, street, city, state, zip, county_fips, unincorporated, date, origin_state, category } = Parameters::of(call)?;
+    let asked = Asked { address, street, city, state, zip, county_fips, is_unincorporated: unincorporated == Some(true) };
     let location = Location::of(call.release.table::<Zips>(), asked, "")?;
-    let date = query.get("date");
     let terms = Terms {
-        date: date_of(date, call.today(), "date")?,
+        date: date.unwrap_or(call.today()),
         is_date_given: date.is_some(),
-        origin: origin_of(query.get("origin_state"), "origin_state")?,
-        category: Category::of(query.get("category")),
+        origin: origin_of(origin_state, "origin_state")?,
+        category: Category::of(category),
         is_at_origin: false,
     };
     let mut found = look_up(call, location, &terms, "date")?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS, Record, Zip};
 use crate::http::batch::BatchItem;
-use crate::http::body::Body;
+use crate::http::body::{Body, request, required};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
@@ -25,11 +25,37 @@ pub const ENDPOINT: Endpoint = Endpoint {
     summary: "Up to 100 ZIP codes",
     access: Access::Scope(Scope::General),
     parameters: OF_RELEASE,
-    body: Some("ZipBatchRequest"),
+    body: Some(Data::of::<ZipBatchRequest>()),
     data: Data::of::<ZipBatch<'static>>(),
     validity: Validity::Release,
     handler: Handler::Memory(batch),
 };
+
+request! {
+    struct ZipBatchRequest {
+        /// ZIP codes; the same one may be there twice. Each counts as a request.
+        #[schemars(length(min = 1, max = MAX_ITEMS))]
+        zips: Vec<String>,
+        /// Fields that each result has beside `input`, `zip` and `provenance`; all if absent.
+        #[schemars(length(min = 1), extend("type" = "array", "uniqueItems" = true, "items" = {"title": "ZipField", "type": "string", "enum": FIELDS}))]
+        fields: Option<Vec<String>>,
+    }
+}
+
+impl ZipBatchRequest {
+    fn read(body: &[u8]) -> Result<Self> {
+        let body = Body::read(body, Self::FIELDS)?;
+        let request = Self { zips: required(Self::zips, body.texts(Self::zips)?)?, fields: body.texts(Self::fields)? };
+        if let Some(fields) = &request.fields {
+            body.positions(Self::fields, fields, &FIELDS)?;
+        }
+        match request.zips.len() {
+            0 => Err(Problem::of_field(Code::InvalidParameter, Self::zips, "`zips` is empty")),
+            1..=MAX_ITEMS => Ok(request),
+            count => Err(Problem::of_field(Code::BatchTooLarge, Self::zips, format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"))),
+        }
+    }
+}
 
 #[derive(Serialize, JsonSchema)]
 struct ZipBatch<'a>(Vec<BatchItem<'a, Asked<'a>, Zip<'a>>>);
@@ -42,17 +68,7 @@ struct Asked<'a>(&'a str);
 /// Answers `POST /v1/zip/batch`: each code in the order asked, and of one that is not known the problem.
 pub fn batch(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
-    let body = Body::read(call.body, &["zips", "fields"])?;
-    let codes = body.texts("zips")?.ok_or_else(|| Problem::of_field(Code::MissingParameter, "zips", "the body needs `zips`"))?;
-    let fields = body.texts("fields")?;
-    if let Some(fields) = &fields {
-        body.positions("fields", fields, &FIELDS)?;
-    }
-    match codes.len() {
-        0 => return Err(Problem::of_field(Code::InvalidParameter, "zips", "`zips` is empty")),
-        1..=MAX_ITEMS => {}
-        count => return Err(Problem::of_field(Code::BatchTooLarge, "zips", format!("`zips` has {count} items, at most {MAX_ITEMS} are answered at once"))),
-    }
+    let ZipBatchRequest { zips: codes, fields } = ZipBatchRequest::read(call.body)?;
     call.charge(codes.len())?;
     let chosen = Chosen::of(fields.as_ref().map(|fields| fields.iter().map(String::as_str).collect::<Vec<_>>()).as_deref());
     let outcomes: Vec<Result<Record<'_>>> = codes.iter().map(|code| find(call, zips, code)).collect();

@@ -5,7 +5,7 @@ use super::record::{Chosen, FIELDS, Zip};
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, Parameter, RELEASE};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
 use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;
@@ -16,21 +16,26 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getZip",
     summary: "A ZIP code: places, counties, area, people, sales tax",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<Zip<'static>>(),
     validity: Validity::Day,
     handler: Handler::Memory(zip),
 };
 
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] =
-    &[Parameter { name: "fields", kind: Kind::Words(&FIELDS), description: "Comma list of the fields to answer; all when absent." }, RELEASE, AS_OF];
+query! {
+    pub struct Parameters<'a> {
+        /// Comma list of the fields to answer; all when absent.
+        fields: Vec<&'a str> = Kind::Word(&FIELDS),
+        ..RELEASE, ..AS_OF,
+    }
+}
 
 /// Answers `GET /v1/zip/{zip}`.
 pub fn zip(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
     let zips = published(call)?;
-    let chosen = Chosen::of(call.listed("fields").as_deref());
+    let Parameters { fields } = Parameters::of(call)?;
+    let chosen = Chosen::of((!fields.is_empty()).then_some(&fields));
     let record = find(call, zips, call.path_value("zip"))?;
     json.value(&record.shown(&chosen));
     let mut meta = describe(zips, &chosen);

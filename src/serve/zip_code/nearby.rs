@@ -12,30 +12,25 @@ use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
 use pubdata_store::Scope;
 
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, Parameter, RELEASE, format};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::distance::{distance_mi, within};
 use crate::place::zips::Zips;
 use crate::release::provenance::Provenance;
 
-const DEFAULT_RADIUS_MI: f64 = 10.0;
-
-/// The endpoint's parameters.
-const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "radius_mi",
-        kind: Kind::Number { min: 0.1, max: 100.0, default: Some(DEFAULT_RADIUS_MI) },
-        description: "Great-circle distance between the codes' points, statute miles.",
-    },
-    Parameter { name: "type", kind: Kind::OneOf("zip.zip", "type"), description: "Only codes of this kind." },
-    Parameter { name: "include_self", kind: Kind::Flag, description: "`true`: the code itself is among the answers." },
-    LIMIT,
-    CURSOR,
-    format(""),
-    RELEASE,
-    AS_OF,
-];
+query! {
+    pub struct Parameters<'a> {
+        /// Great-circle distance between the codes' points, statute miles.
+        radius_mi: f64 = Kind::Number { min: 0.1, max: 100.0 }.or("10.0"),
+        /// Only codes of this kind.
+        r#type: Option<&'a str> = Kind::OneOf("zip.zip", "type"),
+        /// `true`: the code itself is among the answers.
+        include_self: Option<bool> = Kind::Flag,
+        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
+        ..format(""), ..RELEASE, ..AS_OF,
+    }
+}
 
 pub const ENDPOINT: Endpoint = Endpoint {
     method: "GET",
@@ -43,7 +38,7 @@ pub const ENDPOINT: Endpoint = Endpoint {
     operation_id: "getNearbyZips",
     summary: "ZIP codes around a ZIP code",
     access: Access::Scope(Scope::General),
-    parameters: PARAMETERS,
+    parameters: Parameters::DECLARED,
     body: None,
     data: Data::of::<NearbyZips<'static>>(),
     validity: Validity::Day,
@@ -59,19 +54,18 @@ type Near = (u32, usize);
 /// `invalid_parameter`, when the code is malformed; `not_found`, when there is no such code or it has no coordinates; `invalid_cursor`;
 /// `coverage_unavailable`, when the release has no ZIP codes.
 pub fn nearby(call: &Call<'_>, json: &mut Json) -> Result<Meta> {
-    let (zips, query) = (published(call)?, call.query);
+    let (zips, query) = (published(call)?, Parameters::of(call)?);
     let center = find(call, zips, call.path_value("zip"))?.row;
     let place = zips.place(center);
     let place = place
         .ok_or_else(|| Problem::of_field(Code::NotFound, "zip", format!("ZIP code {} has no coordinates, so nothing can be near it", zips.codes.at(center))))?;
-    let radius_mi: f64 = query.parsed("radius_mi").unwrap_or(DEFAULT_RADIUS_MI);
-    let paging = Paging::of(call)?;
+    let paging = Paging::of(call, query.limit, query.cursor)?;
     let limit = paging.limit;
-    let has_self = query.get("include_self") == Some("true");
+    let has_self = query.include_self == Some(true);
 
-    let is_wanted = |row: usize| (has_self || row != center) && query.get("type").is_none_or(|wanted| zips.types.at(row) == wanted);
+    let is_wanted = |row: usize| (has_self || row != center) && query.r#type.is_none_or(|wanted| zips.types.at(row) == wanted);
     let hundredths = |row: usize| zips.place(row).map_or(0, |other| (distance_mi(place, other) * 100.0).round() as u32);
-    let rows = within(&zips.points, place, radius_mi).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
+    let rows = within(&zips.points, place, query.radius_mi).into_iter().map(|near| near.row as usize).filter(|row| is_wanted(*row));
     let mut near: Vec<Near> = rows.map(|row| (hundredths(row), row)).collect();
     let total = near.len();
     // Rows are in the order of their codes.

@@ -1,15 +1,15 @@
 //! A receipt: everything with which a record of a release, or its absence, is checked against the signed checkpoint of the channel's log.
 //! It is issued by whoever has the release and checked by anyone; neither needs the publisher's secret.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::log::Log;
 use super::note::{Checkpoint, VerifierKey};
 use super::part::{Leaf, hashes, leaves_of_part};
-use super::record::CanonicalRecords;
-use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
+use super::record::{CanonicalRecord, CanonicalRecords};
+use super::seal::{SHA256, Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
 use super::unrepeated::Unrepeated;
 use crate::{Manifest, Part, Releases};
@@ -22,43 +22,68 @@ const RECEIPT_FORMAT_VERSION: u32 = 1;
 pub const MAX_RECEIPT_BYTES: usize = 16 << 20;
 
 /// Proof that a release that the log names has a record, or has it not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(description = "", transform = by_name)]
 pub struct Receipt {
+    /// Version of the receipt's format.
+    #[schemars(extend("enum" = [RECEIPT_FORMAT_VERSION]))]
     format_version: u32,
+    /// Identifier of the record whose presence or absence the receipt proves.
     pub record_id: String,
-    /// The record in its canonical form; none where the release has no such record.
+    /// The record in its canonical form: all its columns, numbers as texts. Null where the release has no such record.
     #[serde(deserialize_with = "stated")]
+    #[schemars(with = "Option<CanonicalRecord>")]
     pub record: Option<Map<String, Value>>,
     /// The record's part; without a record, of each group the parts that could hold it and the neighbours that show that there are no others.
     pub parts: Vec<PartProof>,
+    /// Description of the dataset as its leaf in the release's tree has it.
     pub dataset: SealedDataset,
+    /// Its place among the release's datasets.
     pub dataset_index: u64,
+    /// Hashes from the dataset to the release's root.
+    #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub dataset_inclusion_proof: Vec<Digest>,
+    /// Description of the release as its leaf in the log has it.
     pub release: SealedRelease,
+    /// Position of the release in the channel's log, counted from 0.
     pub log_index: u64,
+    /// Hashes from the release to the log's root in `checkpoint`.
+    #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub log_inclusion_proof: Vec<Digest>,
-    /// The signed note.
+    /// The signed note of the channel's log (C2SP).
     pub checkpoint: String,
 }
 
 /// A part, its place among those of the dataset, and the leaves that are shown of it: of the record, or of its neighbours where it would be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline, description = "", transform = by_name)]
 pub struct PartProof {
+    /// Description of the part as its leaf in the dataset's tree has it.
     pub part: SealedPart,
+    /// Its place among the dataset's parts: group by group, in each by `subjects_end` and path.
     pub index: u64,
+    /// Hashes from the part to the dataset's root.
+    #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub inclusion_proof: Vec<Digest>,
+    /// The record, or its neighbours in this part; empty where the part has no records, or could not hold it.
     pub leaves: Vec<LeafProof>,
 }
 
 /// A leaf and its place in the tree of its part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline, description = "", transform = by_name)]
 pub struct LeafProof {
+    /// Position of the record among the part's records, counted from 0.
     pub index: u64,
+    /// Identifier of the record in the leaf.
     pub record_id: String,
+    /// SHA-256 digest of the record's canonical form, in hexadecimal.
     pub record_sha256: Digest,
+    /// Hashes from the record to the part's root.
+    #[schemars(with = "Vec<String>", inner(regex(pattern = SHA256)))]
     pub inclusion_proof: Vec<Digest>,
 }
 
@@ -200,6 +225,13 @@ fn canonical_of(part: bytes::Bytes, record_id: &RecordId) -> Result<Option<Map<S
     let mut canonical = Vec::new();
     CanonicalRecords::of(&batch)?.write(0, &mut canonical)?;
     Ok(Some(serde_json::from_slice(&canonical).expect("it is JSON")))
+}
+
+/// Requires members in the order of their names, in which the API has them.
+fn by_name(schema: &mut Schema) {
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.sort_by_cached_key(Value::to_string);
+    }
 }
 
 /// What may be null and not left out.

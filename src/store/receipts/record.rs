@@ -5,13 +5,45 @@ use std::io::Write;
 
 use arrow::array::{Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use schemars::JsonSchema;
 
+use super::seal::DIGITS;
 use pubdata_core::contract::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
 
 /// Values that two columns of few texts have together at most where they are written as one.
 const MOST_PAIRS: usize = 4_096;
+
+/// What every record has in its canonical form, beside its columns.
+#[derive(JsonSchema)]
+#[schemars(inline, extend("additionalProperties" = {"type": ["string", "boolean", "array", "null"], "items": {"type": "string"}}))]
+#[expect(dead_code, reason = "the canonical form is written from columns and read as a map; this is its schema")]
+pub(super) struct CanonicalRecord {
+    /// Identifier of the record.
+    record_id: String,
+    /// Byte ranges of the publishers' files that the record was made from.
+    source_pointers: Vec<CanonicalPointer>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "as above")]
+struct CanonicalPointer {
+    /// Number of bytes, without the line ending, as decimal text.
+    #[schemars(regex(pattern = DIGITS))]
+    length: String,
+    /// Name of the file in the archive; null if the source file is not an archive.
+    member: Option<String>,
+    /// First byte in the decompressed file or member, counted from 0, as decimal text.
+    #[schemars(regex(pattern = DIGITS))]
+    offset: String,
+    /// Digest of the file, or of the archive member: SHA-256, or BLAKE3 with the prefix `blake3:`.
+    #[schemars(regex(pattern = "^(blake3:)?[0-9a-f]{64}$"))]
+    snapshot: String,
+    /// Identifier of the source.
+    source_id: String,
+}
 
 /// Writes the records of a batch, its columns in the order of their names. A release has millions of records: what is known of a column is found out
 /// once for a batch.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::{root_of_part, subjects_end};
@@ -16,55 +17,76 @@ use pubdata_core::ids::{Digest, ReleaseId};
 
 /// Format of the file of a seal; readers refuse a newer one.
 const SEAL_FORMAT_VERSION: u32 = 1;
+/// Numbers in what is hashed, and the hashes.
+pub(super) const DIGITS: &str = "^[0-9]+$";
+pub(super) const SHA256: &str = "^[0-9a-f]{64}$";
 
 /// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct SealedPart {
+    /// Path of the part below the release.
     pub path: String,
+    /// Number of records in the part, as decimal text.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", regex(pattern = DIGITS))]
     pub records: u64,
-    /// Over its records, by their ids.
+    /// Root hash of the tree over the part's records, SHA-256 in hexadecimal.
     pub root: Digest,
-    /// Of the Parquet file.
+    /// SHA-256 digest of the part's file, in hexadecimal.
     pub sha256: Digest,
-    /// Where parts are by subject: what the subjects of its records end with. In its group, records of such subjects are only in parts of this end.
+    /// The second segment of its records ends so; in its group, records that end so are only in parts of this end. Absent where parts are not by subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub subjects_end: Option<String>,
 }
 
 /// Parts of a dataset whose `subjects_end` have one length. They stand in the order of these, so that neighbours show which there are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline, description = "")]
 pub struct PartGroup {
+    /// Number of parts in the group, as decimal text.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", regex(pattern = DIGITS))]
     pub parts: u64,
-    /// 0 where parts are not by subject: any of them may hold any record.
+    /// Length of `subjects_end` of the group's parts in bytes, as decimal text.
+    // 0 where parts are not by subject: any of them may hold any record.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", regex(pattern = DIGITS))]
     pub subjects_end_bytes: u64,
 }
 
 /// A dataset, as the tree of its release has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct SealedDataset {
+    /// Identifier of the dataset.
     pub dataset_id: String,
-    /// By the length of their `subjects_end`.
+    /// How many parts it has, by how long their `subjects_end` is; 0 bytes where parts are not by subject.
     pub groups: Vec<PartGroup>,
-    /// Over its parts: group by group, in each by `subjects_end` and path.
+    /// Root hash of the tree over the dataset's parts, SHA-256 in hexadecimal.
+    // Group by group, in each by `subjects_end` and path.
     pub root: Digest,
 }
 
 /// What is logged of a release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct SealedRelease {
+    /// Number of datasets in the release, as decimal text.
     #[serde(with = "as_text")]
+    #[schemars(with = "String", regex(pattern = DIGITS))]
     pub datasets: u64,
-    /// Of the manifest without times and run ids: the release's id is its beginning.
+    /// Of the manifest without times and run ids; the release's id is its beginning.
     pub manifest_sha256: Digest,
-    /// Over its datasets, by their ids.
+    /// Root hash of the tree over the release's datasets, SHA-256 in hexadecimal.
+    // By their ids.
     pub records_root: Digest,
+    /// Identifier of the release.
     pub release_id: ReleaseId,
 }
 

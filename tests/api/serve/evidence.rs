@@ -11,6 +11,7 @@ use futures_util::future::BoxFuture;
 use pubdata_core::error::Result;
 use pubdata_core::ids::Digest;
 use pubdata_serve::Tracer;
+use pubdata_store::evidence::{Replay, Shown, ShownBytes, ToldDifference, ToldReplay};
 use pubdata_store::{FoundRecord, Manifest};
 use serde_json::{Value, json};
 
@@ -339,18 +340,17 @@ async fn a_damaged_file_is_a_mismatch_without_the_folders_of_the_server() {
 pub struct Fixed;
 
 impl Tracer for Fixed {
-    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
-        let bytes = json!({"shown": "withheld", "reason": "made up", "sha256": null, "header": null, "excerpt": null, "cells": []});
-        async move { Ok(found.pointers.iter().map(|_| bytes.clone()).collect()) }.boxed()
+    fn bytes<'a>(&'a self, found: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<ShownBytes>>> {
+        async move { Ok(found.pointers.iter().map(|_| ShownBytes::nothing(Shown::Withheld, "made up")).collect()) }.boxed()
     }
 
     fn is_open(&self, _: &str) -> bool {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
-        let told = json!({"verdict": "mismatch", "reason": null, "differences": [{"column": "name", "detail": null}], "notes": ["made up"]});
-        async { Ok(told) }.boxed()
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
+        let differences = vec![ToldDifference { column: Some("name".to_owned()), detail: None }];
+        async { Ok(ToldReplay { verdict: Some(Replay::Mismatch), reason: None, differences, notes: vec!["made up".to_owned()] }) }.boxed()
     }
 }
 
@@ -366,7 +366,7 @@ impl Slow {
 }
 
 impl Tracer for Slow {
-    fn bytes<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<Value>>> {
+    fn bytes<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Vec<ShownBytes>>> {
         async { Ok(Vec::new()) }.boxed()
     }
 
@@ -374,10 +374,10 @@ impl Tracer for Slow {
         false
     }
 
-    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<Value>> {
+    fn replay<'a>(&'a self, _: FoundRecord<'a>) -> BoxFuture<'a, Result<ToldReplay>> {
         async {
             let _ = self.0.lock().unwrap().recv();
-            Ok(json!({"verdict": "match", "reason": null, "differences": [], "notes": []}))
+            Ok(ToldReplay { verdict: Some(Replay::Match), reason: None, differences: Vec::new(), notes: Vec::new() })
         }
         .boxed()
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pubdata_core::declared::DeclarationFiles;
-use pubdata_run::{Replay, RunSettings, told_replay};
+use pubdata_run::{RunSettings, told_replay};
+use pubdata_store::evidence::Replay;
 use pubdata_store::{FoundRecord, Releases};
 use serde_json::{Value, json};
 

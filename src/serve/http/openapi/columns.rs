@@ -6,19 +6,20 @@ use serde_json::{Map, Value, json};
 use super::names;
 use pubdata_core::contract::{Column, Contracts, Physical};
 
-/// Replaces each `{"$column": "dataset/column"}` by what the contract says of the column.
-pub fn resolve(value: &mut Value, contracts: &Contracts) {
+/// Replaces each schema with `"$field": "dataset/column"` by what the contract says of the column, where it has one of that name.
+pub fn resolve(schemas: &mut Map<String, Value>, contracts: &Contracts) {
+    schemas.values_mut().for_each(|schema| resolve_value(schema, contracts));
+}
+
+fn resolve_value(value: &mut Value, contracts: &Contracts) {
     match value {
         Value::Object(object) => {
             if let Some(Value::String(place)) = object.remove("$field")
-                && column(&place, contracts).is_some()
+                && let Some(column) = column(&place, contracts)
                 && !is_of_struct(object)
             {
-                object.insert("$column".to_owned(), Value::String(place));
-            }
-            if let Some(Value::String(place)) = object.get("$column") {
                 let is_nullable = object.get("nullable").and_then(Value::as_bool);
-                let mut resolved = column_schema(place, is_nullable, object.get("also"), contracts);
+                let mut resolved = column_schema(&place, column, is_nullable, object.get("also"));
                 for word in ["title", "description"] {
                     if let Some(own) = object.get(word) {
                         resolved[word] = own.clone();
@@ -27,9 +28,9 @@ pub fn resolve(value: &mut Value, contracts: &Contracts) {
                 *value = resolved;
                 return;
             }
-            object.values_mut().for_each(|value| resolve(value, contracts));
+            resolve(object, contracts);
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| resolve(value, contracts)),
+        Value::Array(items) => items.iter_mut().for_each(|value| resolve_value(value, contracts)),
         _ => {}
     }
 }
@@ -45,8 +46,7 @@ fn column<'a>(place: &str, contracts: &'a Contracts) -> Option<&'a Column> {
 }
 
 /// The JSON schema of a contract's column. `also` adds values that only answers have.
-fn column_schema(place: &str, is_nullable: Option<bool>, also: Option<&Value>, contracts: &Contracts) -> Value {
-    let Some(column) = column(place, contracts) else { return json!({"description": format!("`{place}` is not in the contracts")}) };
+fn column_schema(place: &str, column: &Column, is_nullable: Option<bool>, also: Option<&Value>) -> Value {
     let column_type = &column.column_type;
     let base = match column_type.physical {
         Physical::String => "string",

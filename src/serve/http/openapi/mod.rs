@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document: paths from the route table, schemas from the components file whose words come from the contracts, code from the
+//! The OpenAPI 3.1 document: paths from the route table, schemas from the types of answers and bodies and the words of the contracts, code from the
 //! requests that are kept as examples.
 
 pub mod columns;
@@ -20,16 +20,6 @@ use super::query;
 use super::response::{CSV, JSON_LD, PARQUET};
 use pubdata_core::contract::Contracts;
 
-/// Query parameters without which an operation is refused: operation and parameter.
-const REQUIRED: [(&str, &str); 6] = [
-    ("search", "q"),
-    ("compareCompanies", "metric"),
-    ("getFinancialFrame", "fiscal_year"),
-    ("verifyLicense", "state"),
-    ("searchLicenses", "name"),
-    ("findProperty", "address"),
-];
-
 /// Query parameters of which an operation needs one, with others of the list or alone.
 const ONE_OF: [(&str, &[&str]); 7] = [
     ("compareCompanies", &["ciks", "tickers"]),
@@ -47,7 +37,11 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     let shared = [Data::of::<MetaOfAnswer<'static>>(), Data::of::<ProblemDetails<'static>>()];
     let (components, names_of_data) = Components::of(endpoints().map(|endpoint| &endpoint.data).chain(&shared));
     let names_of_data: BTreeMap<&str, String> = endpoints().map(|endpoint| endpoint.operation_id).zip(names_of_data).collect();
-    let mut schemas = schemas_of(components.into_all(), contracts);
+    let bodies = || endpoints().filter_map(|endpoint| Some((endpoint.operation_id, endpoint.body.as_ref()?)));
+    let (requests, names_of_bodies) = Components::of_requests(bodies().map(|(_, body)| body));
+    let names_of_bodies: BTreeMap<&str, String> = bodies().map(|(operation_id, _)| operation_id).zip(names_of_bodies).collect();
+    let mut schemas = components.0.into_iter().chain(requests.0).collect();
+    columns::resolve(&mut schemas, contracts);
     let mut paths: Map<String, Value> = Map::new();
     for family in families {
         for endpoint in family.endpoints {
@@ -56,7 +50,8 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
                 schemas.entry(answer_name(data)).or_insert_with(|| answer(data));
             }
             let path = paths.entry(endpoint.path).or_insert_with(|| json!({}));
-            path[endpoint.method.to_ascii_lowercase()] = operation((endpoint, &names_of_data[endpoint.operation_id]), family, families, contracts, own_url);
+            let names = (&*names_of_data[endpoint.operation_id], names_of_bodies.get(endpoint.operation_id).map(String::as_str));
+            path[endpoint.method.to_ascii_lowercase()] = operation((endpoint, names), family, families, contracts, own_url);
         }
     }
     names::give(&mut schemas, parameters_of(&mut paths));
@@ -84,15 +79,6 @@ pub fn document(families: &[&Family], contracts: &Contracts, public_url: Option<
     })
 }
 
-/// Schemas by name, with the words of the contracts.
-pub fn schemas_of(mut schemas: Value, contracts: &Contracts) -> Map<String, Value> {
-    columns::resolve(&mut schemas, contracts);
-    match schemas {
-        Value::Object(schemas) => schemas,
-        _ => Map::new(),
-    }
-}
-
 /// The schemas of all parameters of queries, each with what it would be called.
 fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     let operations = paths.values_mut().filter_map(Value::as_object_mut).flat_map(|methods| methods.values_mut());
@@ -108,7 +94,14 @@ fn parameters_of(paths: &mut Map<String, Value>) -> Vec<(String, &mut Value)> {
     found
 }
 
-fn operation((endpoint, data): (&Endpoint, &str), family: &Family, families: &[&Family], contracts: &Contracts, own_url: &str) -> Value {
+/// `data` and `body` are the names of its schemas.
+fn operation(
+    (endpoint, (data, body)): (&Endpoint, (&str, Option<&str>)),
+    family: &Family,
+    families: &[&Family],
+    contracts: &Contracts,
+    own_url: &str,
+) -> Value {
     let request = ExampleRequest::of(endpoint);
     let samples = code_samples::of(&request, own_url);
     let mut operation = json!({
@@ -132,7 +125,7 @@ fn operation((endpoint, data): (&Endpoint, &str), family: &Family, families: &[&
         Access::Optional => operation["security"] = json!([{}, {"bearer": []}, {"apiKey": []}]),
         Access::Key | Access::Scope(_) => {}
     }
-    if let Some(body) = endpoint.body {
+    if let Some(body) = body {
         operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": reference(body)}}});
         if let Some(example) = request.body {
             operation["requestBody"]["content"]["application/json"]["example"] = example;
@@ -164,8 +157,8 @@ fn parameters(endpoint: &Endpoint, family: &Family, families: &[&Family], contra
         let one_of = ONE_OF.iter().find(|(operation_id, names)| *operation_id == endpoint.operation_id && names.contains(&parameter.name));
         let one_of = one_of.map(|(_, names)| format!(" One of `{}` is required.", names.join("`, `"))).unwrap_or_default();
         let description = format!("{}{one_of}{other}", parameter.description);
-        let mut value = json!({"name": parameter.name, "in": "query", "description": description, "schema": parameter.kind.schema(contracts)});
-        if REQUIRED.contains(&(endpoint.operation_id, parameter.name)) {
+        let mut value = json!({"name": parameter.name, "in": "query", "description": description, "schema": parameter.schema(contracts)});
+        if parameter.required.is_some() {
             value["required"] = json!(true);
         }
         if value["schema"]["type"] == "array" {

@@ -135,13 +135,13 @@ fn part() -> Part {
 fn member(json: &mut Json, name: &str, column: &ArrayRef, row: usize) {
     json.key(name);
     match column.data_type() {
-        DataType::List(_) if column.is_null(row) => json.texts([]),
-        DataType::List(_) => json.texts(column.as_list::<i32>().value(row).as_string::<i32>().iter().flatten()),
+        DataType::List(_) if column.is_null(row) => json.raw("[]"),
+        DataType::List(_) => json.value(&column.as_list::<i32>().value(row).as_string::<i32>().iter().flatten().collect::<Vec<_>>()),
         _ if column.is_null(row) => json.null(),
-        DataType::Utf8 => json.text(column.as_string::<i32>().value(row)),
+        DataType::Utf8 => json.value(&column.as_string::<i32>().value(row)),
         DataType::Date32 => json.value(&Date(column.as_primitive::<Date32Type>().value(row))),
         DataType::Decimal128(_, scale) => json.wide_decimal(column.as_primitive::<Decimal128Type>().value(row), u8::try_from(*scale).unwrap()),
-        DataType::Boolean => json.flag(column.as_boolean().value(row)),
+        DataType::Boolean => json.value(&column.as_boolean().value(row)),
         DataType::Float64 => json.float(column.as_primitive::<Float64Type>().value(row)),
         DataType::Int32 => json.value(&column.as_primitive::<Int32Type>().value(row)),
         DataType::Int64 => json.value(&column.as_primitive::<Int64Type>().value(row)),
