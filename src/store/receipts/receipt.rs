@@ -9,7 +9,7 @@ use super::log::Log;
 use super::note::{Checkpoint, VerifierKey};
 use super::part::{Leaf, hashes, leaves_of_part};
 use super::record::{CanonicalRecord, CanonicalRecords};
-use super::seal::{SHA256, Seal, SealedDataset, SealedPart, SealedRelease};
+use super::seal::{Seal, SealedDataset, SealedPart, SealedRelease};
 use super::tree::{inclusion_path, leaf_hash, root, root_of_path};
 use super::unrepeated::Unrepeated;
 use crate::{Manifest, Part, Releases};
@@ -17,6 +17,9 @@ use pubdata_core::error::{Error, Result, ResultExt};
 use pubdata_core::ids::{Digest, RecordId, ReleaseId};
 
 const RECEIPT_FORMAT_VERSION: u32 = 1;
+
+/// Pattern of a digest.
+const SHA256: &str = "^[0-9a-f]{64}$";
 
 /// No receipt is as large: one of a dataset in ten thousand parts that are all shown is not.
 pub const MAX_RECEIPT_BYTES: usize = 16 << 20;

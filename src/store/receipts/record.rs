@@ -7,10 +7,12 @@ use arrow::array::{Array, ArrayAccessor, ArrayIter, ArrayRef, AsArray, ListArray
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use schemars::JsonSchema;
 
-use super::seal::DIGITS;
 use pubdata_core::contract::Day;
 use pubdata_core::error::{Error, Result};
 use pubdata_core::provenance::POINTERS;
+
+/// Pattern of numbers in what is hashed.
+pub(super) const DIGITS: &str = "^[0-9]+$";
 
 /// Values that two columns of few texts have together at most where they are written as one.
 const MOST_PAIRS: usize = 4_096;

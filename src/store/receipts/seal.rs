@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::{root_of_part, subjects_end};
+use super::record::DIGITS;
 use super::roots::Roots;
 use super::tree::{leaf_hash, root};
 use crate::{Manifest, Part, Releases};
@@ -17,9 +18,6 @@ use pubdata_core::ids::{Digest, ReleaseId};
 
 /// Format of the file of a seal; readers refuse a newer one.
 const SEAL_FORMAT_VERSION: u32 = 1;
-/// Numbers in what is hashed, and the hashes.
-pub(super) const DIGITS: &str = "^[0-9]+$";
-pub(super) const SHA256: &str = "^[0-9a-f]{64}$";
 
 /// A part, as the tree of its dataset has it. Members are in the order of their names, so that what serde writes is canonical; numbers are texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
