@@ -26,7 +26,7 @@ pub static OF_HOLDERS: Family = Family {
 pub static FAMILY: Family = Family {
     tag: Tag {
         name: "Administration",
-        description: "Keys, their use and the state of the server, for an operator who asks from afar. Keys are made and revoked here; nothing else can be changed.",
+        description: "Keys, their use and the state of the server, for remote administration. Keys can be created and revoked; nothing else can be changed.",
     },
     load: NOTHING,
     endpoints: &[keys::ENDPOINT, keys::CREATE, keys::REVOKE, usage::ENDPOINT, status::ENDPOINT],

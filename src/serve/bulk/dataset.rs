@@ -141,7 +141,7 @@ struct DatasetRule<'a> {
     rule: Rule,
     /// Columns that the rule relates.
     columns: &'a [String],
-    /// What becomes of a record that breaks it: published with the code among its warnings, or set aside.
+    /// What becomes of a record that breaks it: published with the code among its warnings, or quarantined.
     #[schemars(with = "&str", extend("enum" = ["warning", "quarantine"]))]
     severity: Severity,
     /// What the rule demands and why, in words.

@@ -47,7 +47,7 @@ struct DatasetLine<'a> {
     grain: Option<&'a str>,
     /// Number of records in the dataset.
     rows: u64,
-    /// Records that were set aside.
+    /// Number of quarantined records.
     quarantined_rows: u64,
     /// Number of columns; null if this server has no contract for the dataset.
     columns: Option<usize>,

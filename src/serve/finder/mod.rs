@@ -39,9 +39,9 @@ pub const ENDPOINT: Endpoint = Endpoint {
 query! {
     pub struct Parameters<'a> {
         /// A ZIP code, city, county, state, company, ticker, CIK, business, license, address, permit, accession number, record, dataset or release; or a metric
-        /// and a ZCTA, such as `median income 90210`. Needed.
+        /// and a ZCTA, such as `median income 90210`.
         q: &'a str = Kind::Line { max: 120 }.required("`q` is needed: a name, a number, a code or an address"),
-        /// The most results.
+        /// Maximum number of results.
         limit: usize = Kind::Integer { min: 1, max: 50 }.or("20"),
         ..RELEASE, ..AS_OF,
     }

@@ -203,7 +203,7 @@ fn sent_key(headers: &HeaderMap) -> ApiResult<Option<&str>> {
     let mut sent = None;
     for key in bearer.chain(plain) {
         let Some(key) = key.filter(|key| !key.is_empty()) else {
-            return Err(Problem::new(Code::InvalidApiKey, "the key header has another form than `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
+            return Err(Problem::new(Code::InvalidApiKey, "send the key as `Authorization: Bearer KEY` or `X-API-Key: KEY`"));
         };
         if sent.is_some_and(|other| other != key) {
             return Err(Problem::of_field(Code::InvalidParameter, "X-API-Key", "the request carries two different API keys; send one"));

@@ -38,7 +38,7 @@ pub fn wanted(endpoint: &Endpoint, headers: &HeaderMap, query: &mut Query) -> Re
                 None if endpoint.is_linked_data() => format!(" or `{JSON_LD}`"),
                 None => String::new(),
             };
-            let message = format!("answers are `application/json`{other}, which the Accept header refuses");
+            let message = format!("the answer is `application/json`{other}, and the Accept header excludes that");
             return Err(Problem::of_field(Code::InvalidParameter, "Accept", message));
         }
     };

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use pubdata_store::Manifest;
 
 /// What to know of a release of samples.
-pub const SAMPLE_RELEASE: &str = "This release was built from samples: most records are missing, some may be invented, and counts are not those of the nation.";
+pub const SAMPLE_RELEASE: &str = "This release was built from samples: most records are missing, some may be invented, and counts are not national counts.";
 
 /// What the `meta` of an answer says beyond request id and release.
 #[derive(Debug, Default)]

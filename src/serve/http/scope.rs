@@ -35,7 +35,7 @@ pub fn visible_parts<'a>(call: &Call<'_>, dataset_id: &str, parts: &'a [Part]) -
     let is_visible = |part: &&Part| part.set_aside_from().is_some_and(|from| call.scopes().contains(&scope_of(from)));
     let visible: Vec<&Part> = parts.iter().filter(is_visible).collect();
     if visible.is_empty() {
-        return Err(Problem::new(Code::InsufficientPermission, "what was set aside needs a key with the scope of the family that it was set aside from"));
+        return Err(Problem::new(Code::InsufficientPermission, "a quarantined record needs a key with the scope of its family"));
     }
     Ok(visible)
 }

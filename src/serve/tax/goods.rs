@@ -204,7 +204,7 @@ pub fn unread_notice<'a>(rules: impl IntoIterator<Item = Rule<'a>>) -> Option<St
     let unread: BTreeSet<String> = rules.into_iter().filter(Rule::is_unread).map(|rule| format!("{} ({})", rule.citation(), rule.record_id())).collect();
     (!unread.is_empty()).then(|| {
         let cited = unread.into_iter().collect::<Vec<_>>().join("; ");
-        format!("A rule that the answer rests on is told by its citation alone, whose text was not read: {cited}.")
+        format!("The answer uses a rule whose cited text was not checked: {cited}.")
     })
 }
 

@@ -53,7 +53,7 @@ query! {
         date: Option<Date> = Kind::Date,
         /// State that the sale comes from, by postal code or name; from within the state when absent. Another text is refused.
         origin_state: Option<&'a str> = Kind::State,
-        /// What is bought; general goods when absent. `food_drug` is answered as food.
+        /// What is bought; general goods when absent. `food_drug` has the rate of groceries.
         category: Option<&'a str> = Kind::Word(CATEGORIES),
         ..RELEASE, ..AS_OF,
     }

@@ -243,6 +243,12 @@ impl<'a> Record<'a> {
             add_zcta_notice(meta);
         }
         if chosen.has("demographics") {
+            if area.code != code {
+                meta.notice(
+                    "ZIP_WITHOUT_ZCTA",
+                    "A ZIP code without a ZCTA of its own, such as one of a post-office box, has the `demographics` of the ZCTA that contains it. Other ZIP codes share these figures: do not add them.",
+                );
+            }
             add_not_fetched_notice(meta, area.table, &self.all_metrics());
             if area.area.is_none() {
                 add_not_in_survey_notice(meta, area.code, area.table.vintage_year);

@@ -115,7 +115,7 @@ fn operation(
     let scope = match endpoint.access {
         Access::Everyone => "Needs no key.".to_owned(),
         Access::Optional => "A key is optional.".to_owned(),
-        Access::Key => "Needs a key; it sees what its scopes allow.".to_owned(),
+        Access::Key => "Needs a key. The answer has what the key's scopes allow.".to_owned(),
         Access::Scope(scope) => format!("Needs a key with the scope `{scope}`."),
     };
     let said = examples::description(endpoint.operation_id).into_iter().chain([scope]).collect::<Vec<_>>();

@@ -166,4 +166,7 @@ async fn a_county_that_the_area_does_not_touch_is_reported_and_not_answered() {
     let other = served.ok("/v1/zip/90210").await;
     assert_eq!((&other["data"]["county"]["fips"], notices(&other).contains(&"COUNTY_CONFLICT")), (&json!("06037"), false));
     assert!(!notices(&served.ok("/v1/zip/35951?fields=city").await).contains(&"COUNTY_CONFLICT"));
+    // A post-office box of Beverly Hills has no area of its own.
+    assert!(notices(&served.ok("/v1/zip/90209?fields=demographics").await).contains(&"ZIP_WITHOUT_ZCTA"));
+    assert!(!notices(&served.ok("/v1/zip/90210?fields=demographics").await).contains(&"ZIP_WITHOUT_ZCTA"));
 }
