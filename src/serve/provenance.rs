@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 
 use crate::answer::{ColumnValue, Instant, Members, Sha256};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::{Code, Problem, Result};
 use crate::http::scope;
 use crate::http::shared_work::SharedWork;

@@ -85,7 +85,7 @@ const SERVE_LAYERS: &[(&str, &str)] = &[
     ("permit", "answer days http index json license place release search"),
     ("tax", "answer days http json place release"),
     ("zip_code", "answer geo http json place release tax"),
-    ("stream", "http json release sec settings"),
+    ("stream", "answer http json release sec settings"),
     ("admin", "answer http json release"),
     ("described", "answer http release"),
     ("bulk", "answer contact described http json meaning release"),

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::Result;
 use crate::json::Json;
 use asked::Asked;

@@ -14,10 +14,10 @@ use crate::geo::notices::{add_not_fetched_notice, add_not_in_survey_notice, add_
 use crate::geo::source_table::{INCLUDE, RecordReferences, SourceTable};
 use crate::geo::tables::Geo;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Coverage, Meta};
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, VINTAGE, format};
 use crate::http::problem::{Result, not_published};
 use crate::json::Json;
 use crate::place::areas::PlaceTable;

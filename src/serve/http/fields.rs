@@ -1,4 +1,4 @@
-//! Structs of parameters: what a field can be, how its value is read from a checked query, and which texts it can be read from.
+//! What a field of a struct of parameters can be (`query!` in `endpoint.rs`), how its value is read, and from which texts.
 
 use jiff::civil::Date;
 
@@ -87,40 +87,3 @@ impl<'a, T: Value<'a>> Field<'a> for Vec<T> {
         Some(text.into_iter().flat_map(|list| list.split(',')).filter_map(T::read).collect())
     }
 }
-
-/// Declares the parameters of an endpoint as a struct: `struct Parameters<'a> { name: type = kind, …, ..parameter, }`. A field is the parameter of its name, described
-/// by its comment or, without one, as what is behind `=`. `..` adds a parameter that handlers do not read.
-macro_rules! query {
-    (
-        $(#[$meta:meta])*
-        $vis:vis struct $name:ident<$life:lifetime> {
-            $($(#[doc = $doc:literal])* $(.. $other:ident $(($rows:literal))?)? $($field:ident: $type:ty = $declared:expr)?,)*
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Debug)]
-        $vis struct $name<$life> {
-            $($(pub $field: $type,)?)*
-        }
-
-        impl<$life> $name<$life> {
-            pub const DECLARED: &'static [$crate::http::parameters::Parameter] =
-                &[$($crate::http::fields::query!(@parameter $life, [$($doc),*] $(.. $other $(($rows))?)? $($field: $type = $declared)?)),*];
-
-            /// Reads the checked query of a request to an endpoint that declares these parameters.
-            ///
-            /// # Errors
-            /// `missing_parameter`, when one is required and absent.
-            pub fn of(call: &$crate::http::endpoint::Call<$life>) -> $crate::http::problem::Result<Self> {
-                let names = |parameters: &'static [$crate::http::parameters::Parameter]| parameters.iter().map(|parameter| parameter.name);
-                debug_assert!(names(call.endpoint.parameters).eq(names(Self::DECLARED)), "the endpoint declares other parameters");
-                Ok(Self { $($($field: call.query.field(Self::DECLARED, $crate::release::places::of_field(stringify!($field)))?,)?)* })
-            }
-        }
-    };
-    (@parameter $life:lifetime, [$($doc:literal),*] $field:ident: $type:ty = $declared:expr) => {
-        $declared.parameter().of_field(stringify!($field), <$type as $crate::http::fields::Field<$life>>::FORM, concat!($($doc),*))
-    };
-    (@parameter $life:lifetime, [] .. $other:expr) => { $other };
-}
-pub(crate) use query;

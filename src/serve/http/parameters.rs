@@ -1,9 +1,7 @@
-//! Declared parameters: what the texts of a query string are held against (`query.rs`), and what the OpenAPI document says of them; [`query!`]
-//! declares a struct of them.
+//! Declared parameters: what the texts of a query string are held against (`query.rs`), and what the OpenAPI document says of them.
 
 use serde_json::{Value, json};
 
-pub(crate) use crate::http::fields::query;
 use crate::http::fields::{Count, ValueType};
 use crate::http::openapi::columns;
 use crate::http::{nearest, pattern};

@@ -1,6 +1,6 @@
 //! The strict reading of a query string: an unknown, repeated, empty or malformed parameter is an error that names it. Lists may be given in one
-//! parameter or in several of one name, as clients send them: both are read as one comma list. Handlers read a checked query as a struct that
-//! `query!` declares.
+//! parameter or in several of one name, as clients send them: both are read as one comma list. Handlers read a checked query as a struct
+//! (`query!` in `endpoint.rs`).
 
 use percent_encoding::percent_decode_str;
 

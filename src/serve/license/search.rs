@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::filter::{CITY, STATES, ZIP, add_no_words_notice, check_states};
 use crate::http::meta::Meta;
 use crate::http::paging::{ListPaging, MAX_COUNTED};
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;

@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::filter::DayRange;
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::license::datasets::ACTIONS;

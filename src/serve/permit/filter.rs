@@ -6,7 +6,7 @@ use crate::days;
 use crate::http::filter::DayRange;
 use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
-use crate::permit::search::Parameters;
+use crate::permit::query::Parameters;
 use crate::permit::table::{DATES, NO_VALUE, Permits};
 use crate::release::key_columns::NO_DAY;
 use crate::release::key_columns::known_day;

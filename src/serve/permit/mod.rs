@@ -8,6 +8,7 @@ mod links;
 mod lists;
 pub mod place;
 mod property;
+mod query;
 mod record;
 mod search;
 mod summary;

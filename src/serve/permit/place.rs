@@ -8,7 +8,7 @@ use crate::http::meta::Notice;
 use crate::http::problem::{Code, Problem, Result};
 use crate::permit::cover::{Listed, Place, add_without_zip_notice, near_jurisdictions, no_city, no_point, no_zip, not_covered};
 use crate::permit::datasets::Permit;
-use crate::permit::search::Parameters;
+use crate::permit::query::Parameters;
 use crate::permit::table::{PermitList, Permits};
 use crate::place::distance::within;
 use crate::release::rows::Record;

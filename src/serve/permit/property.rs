@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::answer::Float;
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::permit::datasets::CONTACTS;

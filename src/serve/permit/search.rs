@@ -1,17 +1,14 @@
 //! Answers `GET /v1/permits/search`: permits of a place, by kind, date, value, contractor and words of the description.
 
 use futures_util::FutureExt;
-use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
 use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
-use crate::http::filter::ZIP;
 use crate::http::meta::{Meta, Page};
 use crate::http::paging::ListPaging;
 use crate::http::paging::MAX_COUNTED;
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
 use crate::http::problem::Result;
 use crate::http::problem::not_published;
 use crate::json::Json;
@@ -22,6 +19,7 @@ use crate::permit::datasets::Permit;
 use crate::permit::filter::Filter;
 use crate::permit::links::parties;
 use crate::permit::place::{rows_at, searched};
+use crate::permit::query::Parameters;
 use crate::permit::record;
 use crate::permit::table::Permits;
 use crate::release::rows::Record;
@@ -44,61 +42,6 @@ pub const ENDPOINT: Endpoint = Endpoint {
 const READING: usize = 512;
 /// The most rows that are read to count those that have words.
 const MOST_COUNTED: usize = 20_000;
-
-query! {
-    pub struct Parameters<'a> {
-        /// Street address on one line: house number, street, and ZIP code or city and state; without them it is refused.
-        address: Option<&'a str> = Kind::Text { min: 3, max: 200 },
-        zip: Option<&'a str> = ZIP,
-        /// City, with `state`. Refused where a list names its cities otherwise: the problem says how.
-        city: Option<&'a str> = Kind::Text { min: 1, max: 80 },
-        /// State, by postal code or name; a whole state as the only place is refused.
-        state: Option<&'a str> = Kind::State,
-        /// Id of the city or county that issued the permit, such as `us-il-chicago`.
-        jurisdiction: Option<&'a str> = Kind::Text { min: 3, max: 60 },
-        /// Latitude of a point, with `lon`.
-        lat: Option<f64> = Kind::Number { min: -90.0, max: 90.0 },
-        /// Longitude of a point, with `lat`.
-        lon: Option<f64> = Kind::Number { min: -180.0, max: 180.0 },
-        /// Straight-line distance from the point, statute miles; 1 when absent. Refused without `lat` and `lon`.
-        // No declared default: it holds only beside a point, and clients that send every default would be refused without one.
-        radius_mi: Option<f64> = Kind::Number { min: 0.01, max: 25.0 },
-        /// Parcel number; punctuation does not matter.
-        parcel: Option<&'a str> = Kind::Text { min: 1, max: 60 },
-        /// Number of the permit.
-        permit_number: Option<&'a str> = Kind::Text { min: 1, max: 60 },
-        /// Comma list of types.
-        r#type: Vec<&'a str> = Kind::OneOf(PERMITS, "type"),
-        /// New construction, or work on what exists.
-        work_class: Option<&'a str> = Kind::OneOf(PERMITS, "work_class"),
-        /// Residential or not.
-        property_class: Option<&'a str> = Kind::OneOf(PERMITS, "property_class"),
-        /// Comma list of kinds of work, all of which must be named; `-pool` leaves out those that name a pool.
-        tags: Vec<&'a str> = Kind::Signed(PERMITS, "tags"),
-        /// Comma list of statuses.
-        status: Vec<&'a str> = Kind::OneOf(PERMITS, "status"),
-        /// Which date `date_from`, `date_to` and the order mean; `issued` when absent.
-        date_field: Option<&'a str> = Kind::Word(&["issued", "applied", "completed", "status"]),
-        /// First day, inclusive.
-        date_from: Option<Date> = Kind::Date,
-        /// Last day, inclusive.
-        date_to: Option<Date> = Kind::Date,
-        /// Name of a contractor.
-        contractor: Option<&'a str> = Kind::Text { min: 2, max: 120 },
-        /// License number of a party, as the permit states it.
-        contractor_license: Option<&'a str> = Kind::Text { min: 1, max: 40 },
-        /// Least stated value of the work, US dollars.
-        min_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
-        /// Most, US dollars.
-        max_value: Option<f64> = Kind::Number { min: 0.0, max: 1e12 },
-        /// Words of the description, all of them.
-        q: Option<&'a str> = Kind::Text { min: 2, max: 80 },
-        /// `date_desc` (default): newest first by the date of `date_field`; `value_desc`: highest value first. Permits without date or value come last.
-        sort: Option<&'a str> = Kind::Word(&["date_desc", "value_desc"]),
-        limit: usize = LIMIT, cursor: Option<&'a str> = CURSOR,
-        ..format(""), ..RELEASE, ..AS_OF,
-    }
-}
 
 /// By date or value, falling.
 #[derive(Serialize, JsonSchema)]

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, format};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;

@@ -17,9 +17,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, RELEASE, allowed, format, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, allowed, format};
 use crate::http::problem::Result;
 use crate::json::Json;
 use crate::release::bucketed::Bucket;

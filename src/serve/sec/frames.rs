@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::answer::{Date, Decimal};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
 use crate::http::nearest;
 use crate::http::paging::ListPaging;
-use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, allowed, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, LIMIT, RELEASE, allowed, format};
 use crate::http::problem::{Code, Problem, Result, not_published};
 use crate::json::Json;
 use crate::release::provenance::Provenance;

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::{ListPaging, MAX_COUNTED};
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
 use crate::http::problem::not_published;
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;

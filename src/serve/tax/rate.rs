@@ -3,9 +3,9 @@
 use jiff::civil::Date;
 
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Coverage, Meta};
-use crate::http::parameters::{AS_OF, Kind, RELEASE, TextForm, not_a_state, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE, TextForm, not_a_state};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::zips::Zips;

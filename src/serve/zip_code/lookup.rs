@@ -3,9 +3,9 @@
 use super::code::{describe, find, published};
 use super::record::{Chosen, FIELDS, Zip};
 use crate::http::components::Data;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::Meta;
-use crate::http::parameters::{AS_OF, Kind, RELEASE, query};
+use crate::http::parameters::{AS_OF, Kind, RELEASE};
 use crate::http::problem::Result;
 use crate::json::Json;
 use pubdata_store::Scope;

@@ -7,12 +7,12 @@ use super::code::{ZIPS, find, published, scope};
 use crate::answer::{Decimal, Float};
 use crate::http::components::Data;
 use crate::http::cursor;
-use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity};
+use crate::http::endpoint::{Access, Call, Endpoint, Handler, Validity, query};
 use crate::http::meta::{Coverage, Meta, Page};
 use crate::http::paging::Paging;
 use pubdata_store::Scope;
 
-use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format, query};
+use crate::http::parameters::{AS_OF, CURSOR, Kind, LIMIT, RELEASE, format};
 use crate::http::problem::{Code, Problem, Result};
 use crate::json::Json;
 use crate::place::distance::{distance_mi, within};
