@@ -355,7 +355,7 @@ class Operations:
 
         Revokes the key of the request for good, with all its secrets. Servers may accept it for up to a quarter of a second more.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("POST", "/v1/me/revoke", {}, {})
 
@@ -364,9 +364,9 @@ class Operations:
 
         Gives the key that is sent a new secret, shown only this once. Id, name, scopes, plan, expiry and use stay the same; both secrets share the limits of the plan.
 
-        The present secret is accepted for `overlap_minutes` more, so that programs can be changed one after the other; send 0 if it has leaked. Only the present secret can rotate a key, and a second rotation ends the first secret at once. The body is at least `{}`.
+        The present secret is accepted for `overlap_minutes` more, so that programs can be changed one after the other; send 0 if it has leaked. Only the present secret can rotate a key, and a second rotation ends the first secret at once. Send `{}` as the body if you set no field.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("POST", "/v1/me/rotate", {}, {}, body)
 
@@ -417,7 +417,7 @@ class Operations:
 
         Take `record_id` from any answer. With the digest, the offset and the length, anybody can fetch the publisher's file and look at the same bytes. The key needs the scope of the record's family.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("GET", "/v1/provenance/{record_id}", {"record_id": record_id}, {"include": include, "release": release, "as_of": as_of})
 
@@ -428,7 +428,7 @@ class Operations:
 
         Use it to prove to somebody who trusts neither you nor this server what was published, or that something was not. `pubdata verify-receipt` and `clients/receipts/verify_receipt.py` check it with nothing but the key of the publisher's log. A release has receipts once its publisher has sealed it with `pubdata seal`; until then the answer is 404 `coverage_unavailable`.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("GET", "/v1/receipts/{record_id}", {"record_id": record_id}, {"release": release, "as_of": as_of})
 
@@ -439,7 +439,7 @@ class Operations:
 
         Use it when a figure is not what you remember. Releases in which nothing of the record changed are one entry.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("GET", "/v1/records/{record_id}/history", {"record_id": record_id}, {})
 
@@ -483,7 +483,7 @@ class Operations:
 
         Parts are immutable, have their digest as `ETag`, and answer a `Range`, so that a transfer that broke off goes on. A CSV that ends early ends its connection with an error and never looks whole. For a single list within an answer use the `format=csv` of that endpoint.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("GET", "/v1/releases/{release_id}/datasets/{dataset_id}", {"release_id": release_id, "dataset_id": dataset_id}, {})
 
@@ -494,7 +494,7 @@ class Operations:
 
         Exact identifiers come first, then names. Each result says what it is, how it fits, and the path that answers in full. Only families whose scope the key has are searched; notices say what was not.
 
-        Needs a key; it sees what its scopes allow.
+        Needs a key. The answer has what the key's scopes allow.
         """
         return self._answer("GET", "/v1/search", {}, {"q": q, "limit": limit, "release": release, "as_of": as_of})
 

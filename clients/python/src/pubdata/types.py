@@ -70,7 +70,7 @@ FiscalPeriod: TypeAlias = Literal["FY", "Q1", "Q2", "Q3", "Q4", "TP"]
 
 Format: TypeAlias = Literal["json", "csv"]
 
-FoundResultKind: TypeAlias = Literal["record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit"]
+FoundResultKind: TypeAlias = Literal["record", "release", "dataset", "zip", "zcta", "metric", "county", "state", "company", "filing", "business", "license", "property", "permit", "jurisdiction"]
 
 Freshness: TypeAlias = Literal["fresh", "stale", "expired"]
 
