@@ -83,7 +83,9 @@ def signed_checkpoint(note, key):
     public = base64.b64decode(encoded)
     demand(public[:1] == b"\x01" and sha256(name.encode(), b"\n", public)[:4].hex() == key_hash, "no such key")
     text, signatures = note.rsplit("\n\n", 1)
-    for line in signatures.split("\n"):
+    lines = signatures.split("\n")
+    demand(lines.pop() == "" and all(line.startswith("\u2014 ") for line in lines), "the checkpoint has more than signatures behind its text")
+    for line in lines:
         if not line.startswith(f"\u2014 {name} "):
             continue  # of somebody else
         signature = base64.b64decode(line.split(" ", 2)[2], validate=True)

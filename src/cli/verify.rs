@@ -92,9 +92,9 @@ pub(super) async fn verify(global: &Global, arguments: &VerifyArgs) -> Result<Ex
 
 fn seal_text(seal: &SealFindings, are_parts_whole: bool) -> String {
     match &seal.entry {
+        _ if !are_parts_whole && seal.problems.is_empty() => "its seal was not checked".to_owned(),
         Some(LogEntry { log, log_index, .. }) => format!("sealed: entry {log_index} of the log {log}, counted from 0"),
         None if !seal.problems.is_empty() => "its seal or log does not verify".to_owned(),
-        None if !are_parts_whole => "its seal was not checked".to_owned(),
         None => "not sealed".to_owned(),
     }
 }

@@ -39,7 +39,7 @@ const NO_STATE: &str = "`state` is needed: the same number is issued in many sta
 
 query! {
     pub struct Parameters<'a> {
-        /// Number of the license. Blanks, dots, leading zeros and a board's prefix do not matter.
+        /// Number of the license. Blanks, dots, leading zeros and the board's abbreviation, such as CSLB, do not matter; letters of a class and hyphens do.
         number: Option<&'a str> = Kind::Text { min: 1, max: 40 },
         /// The same as `number`; cannot be combined with it.
         license_number: Option<&'a str> = Kind::Text { min: 1, max: 40 },

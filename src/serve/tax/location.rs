@@ -49,6 +49,10 @@ impl Location {
     pub fn of(zips: Option<&Zips>, asked: Asked<'_>, place: &str) -> Result<Self> {
         let field = |name: &str| format!("{place}{name}");
         let mut address = address_of(asked, &field)?;
+        if address.zip.is_empty() && asked.city.is_some() && address.state.is_empty() {
+            let message = format!("`{}` needs `{}`, or a ZIP code in its place", field("city"), field("state"));
+            return Err(Problem::of_field(Code::MissingParameter, &field("state"), message));
+        }
         if address.zip.is_empty() && (address.city.is_empty() || address.state.is_empty()) {
             return Err(Problem::of_field(Code::MissingParameter, &field("zip"), format!("an address needs `{}`, or city and state", field("zip"))));
         }

@@ -159,7 +159,12 @@ impl VerifierKey {
     pub fn opened<'n>(&self, note: &'n str) -> Option<&'n str> {
         let (text, signatures) = note.rsplit_once("\n\n")?;
         let text = &note[..=text.len()];
-        for line in signatures.split('\n') {
+        let lines: Vec<&str> = signatures.strip_suffix('\n')?.split('\n').collect();
+        // C2SP signed-note: behind the text are signatures and nothing else.
+        if !lines.iter().all(|line| line.starts_with(DASH)) {
+            return None;
+        }
+        for line in lines {
             let Some((name, signature)) = line.strip_prefix(DASH).and_then(|line| line.split_once(' ')) else { continue };
             if name != self.name {
                 continue;

@@ -219,6 +219,14 @@ fn a_sealed_release_whose_seal_or_log_is_changed_is_a_mismatch_that_names_the_fi
         says_mismatch(&place, if file == entries { checkpoint } else { file });
         std::fs::write(&path, bytes).unwrap();
     }
+    // Behind the signatures of a note is nothing else.
+    let path = place.home().join(checkpoint);
+    let note = std::fs::read_to_string(&path).unwrap();
+    for added in ["x", "a line\n"] {
+        std::fs::write(&path, format!("{note}{added}")).unwrap();
+        says_mismatch(&place, checkpoint);
+    }
+    std::fs::write(&path, note).unwrap();
     place.pubdata(&["verify"]).expect(0);
     std::fs::rename(place.home().join("log"), place.root().join("moved-log")).unwrap();
     says_mismatch(&place, checkpoint);

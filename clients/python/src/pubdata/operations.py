@@ -613,7 +613,7 @@ class Operations:
 
         Up to 100 ZIP codes in one request, each answered as by `/v1/zip/{zip}`.
 
-        Order and repeats are kept. A code that is not known fails alone: its item has `error` in place of `result`, and `input` and `index` say which it is. It costs one request for each code.
+        Order and repeats are kept. A code that is not known fails alone: its item has `error` in place of `result`, and `input` and `index` say which it is. It costs one request for each code. Each item has `notices` of its own, such as `ZIP_WITHOUT_ZCTA`.
 
         Needs a key with the scope `general`.
         """

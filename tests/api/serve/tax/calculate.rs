@@ -118,6 +118,7 @@ async fn numbers_of_a_sale_are_read_to_the_digit() {
         (r#"{"to": 55401, "amount": 1}"#, r#"`to` must be an object such as {"zip": "55401"}, or an address on one line"#),
         (r#"{"to": {"zip": "97201"}, "from": ["55401"], "amount": 1}"#, r#"`from` must be an object such as {"zip": "55401"}, or an address on one line"#),
         (r#"{"to": "1 Main St", "amount": 1}"#, "an address needs `to.zip`, or city and state"),
+        (r#"{"to": {"city": "Dallas"}, "amount": 1}"#, "`to.city` needs `to.state`, or a ZIP code in its place"),
         (r#"{"to": {"zip": "97201"}, "line_items": [7]}"#, "`line_items[0]` must be an object"),
     ] {
         assert_eq!(post(body.to_owned()).await.json()["detail"], detail, "{body}");
