@@ -199,11 +199,11 @@ fn wanted(query: &Query, today: Date) -> Result<Wanted> {
         return Ok(Wanted::Release(id));
     }
     if let Some(date) = as_of {
-        let wrong = |message: String| Problem::of_field(Code::InvalidParameter, "as_of", message);
-        let date = date.parse().map_err(|error| wrong(format!("`as_of`: {error}")))?;
+        let wrong = |code: Code, message: String| Problem::of_field(code, "as_of", message);
+        let date = date.parse().map_err(|error| wrong(Code::InvalidParameter, format!("`as_of`: {error}")))?;
         // A later release would change the answer. In some time zones it is tomorrow already.
         if is_future_date(date, today) {
-            return Err(wrong(format!("`as_of`: {date} lies in the future; today is {today} (UTC)")));
+            return Err(wrong(Code::CoverageUnavailable, format!("`as_of`: {date} lies in the future; today is {today} (UTC)")));
         }
         return Ok(Wanted::AsOf(date));
     }

@@ -28,6 +28,7 @@ async fn earlier_releases_answer_by_id_and_by_day() {
     assert_eq!(asked("?as_of=2026-01-11").await, before);
     assert_eq!(asked("?as_of=2026-01-12").await, after, "the end of the day counts");
     let problem = world.get(&format!("{PROFILE}?as_of=2131-01-01")).await;
+    assert_eq!(problem.problem(), (404, "coverage_unavailable".to_owned()));
     assert!(problem.json()["detail"].as_str().unwrap().contains("2131-01-01 lies in the future"), "a later release would change the answer");
     assert_eq!(world.get(&format!("{PROFILE}?as_of=2026-01-09")).await.problem(), (404, "coverage_unavailable".to_owned()));
     assert_eq!(world.get(&format!("{PROFILE}?release=r00000000000000000000")).await.problem(), (404, "coverage_unavailable".to_owned()));
