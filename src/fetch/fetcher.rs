@@ -33,7 +33,7 @@ const BY_HAND: &str = "by hand";
 /// Bytes of a file on a mirror that are copied between two reports of progress.
 const PIECE: u64 = 16 << 20;
 
-/// A file that was fetched so long after the change that its publisher states has that change in it.
+/// From the stated change of a file to a fetch that certainly has it.
 const SETTLED_SECONDS: i64 = 24 * 3600;
 
 /// Fetches files into the snapshot store.
@@ -402,9 +402,7 @@ impl Fetcher {
     /// and no proof is due.
     fn is_reusable(&self, request: &Request, known: &KnownUrl) -> bool {
         let (Some(stated), Some(before)) = (request.stated, known.stated) else { return false };
-        // A portal may hand out an older export for some hours after a change.
-        let is_settled = before.fetched_seconds.saturating_sub(before.seconds) >= SETTLED_SECONDS;
-        let is_believed = is_settled && !before.is_contradicted && !known.is_length_unknown;
+        let is_believed = has_its_change(before) && !before.is_contradicted && !known.is_length_unknown;
         !self.settings.asks_all && is_as_stated(request, known) && is_believed && before.reused_runs + 1 < stated.whole_every
     }
 
@@ -456,15 +454,20 @@ fn is_as_stated(request: &Request, known: &KnownUrl) -> bool {
     known.stated.is_some_and(|before| request.stated.is_some_and(|stated| stated.seconds == before.seconds))
 }
 
-/// What to remember of the document's statement after the file was fetched: whether its bytes contradict it stays known until the instant moves.
+/// Whether the file was fetched so long after the stated change that its bytes have it: a portal may hand out an older export for some hours.
+fn has_its_change(known: KnownChange) -> bool {
+    known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS
+}
+
+/// What to remember of the document's statement after the file was fetched. That its bytes contradicted the statement stays known until the instant moves,
+/// also over runs without a document.
 fn known_change(request: &Request, now: Timestamp, previous: Option<&KnownUrl>, sha256: &Digest) -> Option<KnownChange> {
-    let seconds = request.stated?.seconds;
+    let fetched = |change: KnownChange| KnownChange { fetched_seconds: now.as_second(), reused_runs: 0, ..change };
+    let Some(stated) = request.stated else { return previous.and_then(|previous| previous.stated).map(fetched) };
     let before = previous.filter(|previous| is_as_stated(request, previous));
-    // What came soon after the change may have been an export from before it.
-    let is_settled = |known: &KnownChange| known.fetched_seconds.saturating_sub(known.seconds) >= SETTLED_SECONDS;
     let is_contradicted =
-        before.is_some_and(|before| before.stated.is_some_and(|stated| stated.is_contradicted || is_settled(&stated) && before.snapshot.sha256 != *sha256));
-    Some(KnownChange { seconds, fetched_seconds: now.as_second(), reused_runs: 0, is_contradicted })
+        before.is_some_and(|before| before.stated.is_some_and(|stated| stated.is_contradicted || has_its_change(stated) && before.snapshot.sha256 != *sha256));
+    Some(fetched(KnownChange { seconds: stated.seconds, fetched_seconds: 0, reused_runs: 0, is_contradicted }))
 }
 
 /// Copies the next piece of a file; returns its length, 0 at the end. A file that has grown beyond `total` is not copied further.

@@ -192,6 +192,11 @@ async fn list_that_changes_against_its_portals_statement_is_found_and_fetched_in
     for _ in 0..2 {
         assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
     }
+    // A run without the document forgets nothing.
+    site.publisher.route(DESCRIPTION, vec![Reply::status(503)]);
+    assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
+    site.publisher.route(DESCRIPTION, vec![description(AUGUST_10)]);
+    assert_eq!(site.night(&site.settings()).await, contradicted("unchanged"));
     site.publisher.route(DESCRIPTION, vec![description(AUGUST_12)]);
     assert_eq!(site.night(&site.settings()).await, outcome("unchanged", 1));
     assert_eq!(site.night(&site.settings()).await, outcome("reused", 0));
